@@ -1,0 +1,153 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/async/blocking.h"
+#include "common/base/result.h"
+#include "common/block/block_header.h"
+#include "common/model/process.h"
+#include "common/model/stream.h"
+#include "common/wire/frame.h"
+
+// Storage as an interface that speaks of blocks, ranges and candidates, not of SQL or rows.
+// Implementations: sqlite (embedded). Every call that may block takes a BlockingToken.
+namespace logarithm::aggregator {
+
+struct JobKey {
+  std::string tenant = "default";
+  std::string job;
+  auto operator<=>(const JobKey&) const = default;
+};
+
+// ---- ingest
+
+// One thing to store. Items of one batch are one transaction, in order; a block's ranges,
+// templates, events, call sites and iterations are written in it too.
+using IngestItem = std::variant<wire::StreamInfo, wire::Processes, wire::Templates, wire::Block,
+                                wire::Closed, wire::GapReport>;
+
+// What became of an item; for a block: stored (also when it was stored before: a replay changes
+// nothing) or why not.
+struct IngestOutcome {
+  bool stored = true;
+  std::optional<wire::Refuse> refuse;
+};
+
+struct StorageStats {
+  std::uint64_t shards = 0, open_shards = 0, blocks = 0, inbox_blocks = 0;
+  std::uint64_t lines = 0, bytes = 0;  // ingested since start: lines, raw bytes
+  std::uint64_t disk_bytes = 0, wal_bytes = 0;
+};
+
+// ---- query
+
+// A stream generation with all its facts.
+struct StreamFacts {
+  StreamId id;
+  std::vector<StreamAttributes> versions;  // ascending
+  std::vector<Range> ranges;               // stored, merged, ascending
+  std::vector<Gap> gaps;                   // ascending, those in blocks and those reported
+  std::optional<wire::Closed> closed;
+  std::uint64_t lines = 0, raw_bytes = 0;
+  std::optional<UnixNanos> first_time, last_time;
+  std::optional<std::int64_t> last_iteration;
+
+  // The version in force at `offset`.
+  const StreamAttributes* at(std::uint64_t offset) const;
+};
+
+struct ProcessFacts {
+  ProcessInfo info;
+  std::optional<std::int32_t> attempt;  // computed; see attempts.h
+};
+
+// A block that may hold matching lines.
+struct BlockRef {
+  std::uint64_t shard = 0, id = 0;  // stays readable while the snapshot lives
+  std::size_t stream = 0;           // index into JobSnapshot::streams()
+  std::uint32_t attributes_version = 0;
+  std::uint64_t first = 0, end = 0;
+  std::uint32_t lines = 0;
+  UnixNanos time_min = 0, time_max = 0;
+};
+
+// What storage itself can exclude by its index columns; every member absent or empty means no
+// limit.
+struct BlockFilter {
+  std::optional<UnixNanos> start, end;           // order time in [start, end)
+  std::optional<std::set<std::size_t>> streams;  // indices into streams()
+  std::uint8_t severities = 0xFF;                // bits; a block with none of them is out
+  std::optional<MinMax<std::int64_t>> iteration;
+};
+
+// A consistent view of one job over all its shards, for one query or page. Not thread-safe; used by
+// one worker at a time. Facts are loaded at once, blocks on demand.
+class JobSnapshot {
+ public:
+  virtual ~JobSnapshot() = default;
+  virtual const std::vector<StreamFacts>& streams() const = 0;
+  virtual const std::vector<ProcessFacts>& processes() const = 0;
+
+  // Ascending by time_min.
+  virtual Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) = 0;
+  // The header part (with token filter) of a block; see parse_block_header().
+  virtual Result<std::string> block_header(BlockingToken&, const BlockRef& block) = 0;
+  // The whole encoded block.
+  virtual Result<std::string> block_bytes(BlockingToken&, const BlockRef& block) = 0;
+
+  // The text of a template, nullopt when unknown to the block's shard. Cached by the snapshot.
+  virtual Result<std::optional<std::string_view>> template_text(BlockingToken&, std::uint64_t shard,
+                                                                TemplateId id) = 0;
+  // Body templates of a shard whose text contains `literal` (bytes; ASCII case as given, or
+  // folded). Uses FTS5 trigrams where the literal is long enough; never misses one.
+  virtual Result<std::set<TemplateId>> templates_containing(BlockingToken&, std::uint64_t shard,
+                                                            std::string_view literal,
+                                                            bool fold_case) = 0;
+};
+
+struct JobSummary {
+  std::string job;
+  std::vector<std::int32_t> attempts;
+  bool running = false;
+  std::optional<std::int32_t> world_size;
+  std::set<std::int32_t> ranks;
+  std::set<std::string> hosts;
+  std::uint64_t lines = 0, bytes = 0, errors = 0;
+  std::optional<UnixNanos> first_time, last_time;
+  std::optional<std::int64_t> last_iteration;
+};
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  // Everything stored of a base in this job, over all parts.
+  virtual Result<std::vector<StoredGeneration>> stored(BlockingToken&, const JobKey& job,
+                                                       StreamBase base) = 0;
+  // Stores a batch durably (fsynced when it returns). An Error means nothing of it was stored.
+  virtual Result<std::vector<IngestOutcome>> apply(BlockingToken&, const JobKey& job,
+                                                   const std::vector<IngestItem>& items) = 0;
+  // Merges fresh blocks where it is worth it, rolls and checkpoints; called by the background loop.
+  // True when there is more to do.
+  virtual Result<bool> maintain(BlockingToken&) = 0;
+
+  virtual Result<std::vector<JobKey>> jobs(BlockingToken&, const std::string& tenant) = 0;
+  // Error{not_found} for an unknown job.
+  virtual Result<JobSummary> summary(BlockingToken&, const JobKey& job) = 0;
+  virtual Result<std::shared_ptr<JobSnapshot>> snapshot(BlockingToken&, const JobKey& job) = 0;
+  // The job that holds a stream (for context by line id); not_found otherwise.
+  virtual Result<JobKey> job_of(BlockingToken&, const std::string& tenant, StreamId stream) = 0;
+
+  virtual StorageStats stats() const = 0;  // thread-safe, does not block
+};
+
+}  // namespace logarithm::aggregator

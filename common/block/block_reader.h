@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/block/block_header.h"
+
+namespace logarithm {
+
+// Texts of templates by id; nullopt when unknown. The text stays valid while the lookup does.
+using TemplateLookup = std::function<std::optional<std::string_view>(TemplateId)>;
+
+// Parses a header (bounds-checked; never trusts the input). `bytes` may be the whole block or, for
+// pruning, just its header part as header_bytes() gives it.
+Result<BlockHeader> parse_block_header(std::string_view bytes);
+// Size of the header part of an encoded block; the shard stores it apart from the columns.
+Result<std::size_t> header_bytes(std::string_view block);
+
+// Sections of a block that can be decoded apart from each other.
+enum class BlockPart : std::uint8_t {
+  facts = 1,   // all but texts and metadata
+  fields = 2,  // metadata pairs and event marks
+  text = 4,    // raw, with positions
+};
+constexpr BlockPart operator|(BlockPart a, BlockPart b) {
+  return static_cast<BlockPart>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+
+// An encoded block -> lines. Holds views into `bytes`, which must outlive it. One thread.
+class BlockReader {
+ public:
+  // Checks magic, version, lengths and CRC32C. Error{corrupt} for damage, Error{unavailable} for a
+  // newer version.
+  static Result<BlockReader> open(std::string_view bytes);
+  ~BlockReader();
+  BlockReader(BlockReader&&) noexcept;
+  BlockReader& operator=(BlockReader&&) noexcept;
+
+  const BlockHeader& header() const;
+
+  // Decodes the parts asked for of every line, in offset order; other members keep their defaults.
+  // Error{not_found} names a template that `lookup` does not know (retryable), Error{corrupt} else.
+  Result<std::vector<Line>> lines(BlockPart parts, const TemplateLookup& lookup) const;
+
+ private:
+  class Impl;
+  explicit BlockReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace logarithm
