@@ -33,7 +33,12 @@ const std::vector<LauncherRow>& launcher_table() {
        {"LOCAL_RANK"},
        {"CROSS_RANK"},
        {"WORLD_SIZE"}},
-      {"env", {"LOCAL_RANK"}, {"RANK"}, {"LOCAL_RANK"}, {"GROUP_RANK", "NODE_RANK"}, {"WORLD_SIZE"}},
+      {"env",
+       {"LOCAL_RANK"},
+       {"RANK"},
+       {"LOCAL_RANK"},
+       {"GROUP_RANK", "NODE_RANK"},
+       {"WORLD_SIZE"}},
       // OMPI_COMM_WORLD_NODE_RANK is not the node's number.
       {"openmpi",
        {},
@@ -42,7 +47,11 @@ const std::vector<LauncherRow>& launcher_table() {
        {},
        {"OMPI_COMM_WORLD_SIZE"}},
       {"pmix", {}, {"PMIX_RANK"}, {"MPI_LOCALRANKID", "SLURM_LOCALID"}, {"SLURM_NODEID"}, {}},
-      {"mpich", {}, {"PMI_RANK"}, {"MPI_LOCALRANKID", "SLURM_LOCALID"}, {"SLURM_NODEID"},
+      {"mpich",
+       {},
+       {"PMI_RANK"},
+       {"MPI_LOCALRANKID", "SLURM_LOCALID"},
+       {"SLURM_NODEID"},
        {"PMI_SIZE"}},
       {"mvapich",
        {},
@@ -104,7 +113,7 @@ constexpr std::string_view kRestartCounters[] = {"TORCHELASTIC_RESTART_COUNT",
                                                  "SLURM_RESTART_COUNT"};
 // Kept beside what the tables name: facts a reader of the process list wants.
 constexpr std::string_view kMoreIdentity[] = {
-    "LOCAL_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS", "ROLE_NAME",       "SLURM_STEP_ID",
+    "LOCAL_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS", "ROLE_NAME",           "SLURM_STEP_ID",
     "SLURM_JOB_NAME",   "SLURMD_NODENAME",           "JOB_COMPLETION_INDEX"};
 constexpr std::string_view kNoIdentity[] = {"TZ", "HOSTNAME", "KUBERNETES_SERVICE_HOST",
                                             "CUDA_VISIBLE_DEVICES"};
@@ -114,7 +123,8 @@ bool is_wanted(std::string_view name) {
   static const std::vector<std::string_view> kWanted = [] {
     std::vector<std::string_view> names = {kStatedRank, kStatedAttempt};
     for (const LauncherRow& row : launcher_table()) {
-      for (const Names* list : {&row.needs, &row.rank, &row.local_rank, &row.group_rank, &row.world}) {
+      for (const Names* list :
+           {&row.needs, &row.rank, &row.local_rank, &row.group_rank, &row.world}) {
         names.insert(names.end(), list->begin(), list->end());
       }
     }
@@ -178,9 +188,9 @@ void set_job(const Environment& environment, Identity& out) {
 
 void set_rank(const Environment& environment, Identity& out) {
   for (const LauncherRow& row : launcher_table()) {
-    const bool applies = std::all_of(row.needs.begin(), row.needs.end(), [&](std::string_view name) {
-      return find(environment, name) != nullptr;
-    });
+    const bool applies =
+        std::all_of(row.needs.begin(), row.needs.end(),
+                    [&](std::string_view name) { return find(environment, name) != nullptr; });
     if (!applies) continue;
     const auto rank = first_number(environment, row.rank);
     if (!rank) continue;
@@ -278,9 +288,9 @@ bool same_rank(const Identity& above, const Identity& below) {
 
 bool is_launcher_program(std::string_view cmdline) {
   static const std::vector<std::string_view> kPrograms = {
-      "torchrun", "deepspeed", "accelerate", "horovodrun", "mpirun", "mpiexec", "mpiexec.hydra",
-      "orterun",  "prterun",   "prte",       "prted",      "orted",  "hydra_pmi_proxy",
-      "srun",     "slurmstepd"};
+      "torchrun", "deepspeed",     "accelerate",      "horovodrun", "mpirun",
+      "mpiexec",  "mpiexec.hydra", "orterun",         "prterun",    "prte",
+      "prted",    "orted",         "hydra_pmi_proxy", "srun",       "slurmstepd"};
   static const std::vector<std::string_view> kModules = {
       "torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch",
       "deepspeed.launcher.launch", "deepspeed.launcher.runner"};
@@ -306,9 +316,9 @@ bool is_launcher_program(std::string_view cmdline) {
 }
 
 bool is_shell(std::string_view program_name) {
-  constexpr std::string_view kShells[] = {"sh",   "bash", "dash",   "zsh",       "fish", "ksh",
-                                          "tmux", "tmux: server",   "screen", "sshd", "login", "su",
-                                          "sudo", "make"};
+  constexpr std::string_view kShells[] = {"sh",    "bash", "dash",         "zsh",    "fish",
+                                          "ksh",   "tmux", "tmux: server", "screen", "sshd",
+                                          "login", "su",   "sudo",         "make"};
   return std::find(std::begin(kShells), std::end(kShells), program_name) != std::end(kShells);
 }
 
@@ -317,7 +327,8 @@ std::string pod_owner(std::string_view pod) {
   const bool random = drop_random(name);
   if (drop_number(name)) {
     if (random) drop_number(name);  // JobSet: <set>-<replicated job>-<job index>-<pod index>
-    for (const std::string_view role : {"-worker", "-master", "-launcher", "-chief", "-ps", "-node"}) {
+    for (const std::string_view role :
+         {"-worker", "-master", "-launcher", "-chief", "-ps", "-node"}) {
       if (name.size() > role.size() && name.ends_with(role)) {
         name.remove_suffix(role.size());
         break;

@@ -42,7 +42,8 @@ std::optional<Identity> identify(const Environment& environment);
 // True when both are one rank: `below` is a descendant of `above`.
 bool same_rank(const Identity& above, const Identity& below);
 
-// True for programs that start ranks and are none (torchrun, srun, mpirun …), from /proc/PID/cmdline.
+// True for programs that start ranks and are none (torchrun, srun, mpirun …), from
+// /proc/PID/cmdline.
 bool is_launcher_program(std::string_view cmdline);
 // True for a shell: with LOGARITHM_JOB exported it lives through many runs of the job.
 bool is_shell(std::string_view program_name);

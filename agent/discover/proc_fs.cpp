@@ -109,8 +109,8 @@ ProcFs::ProcFs(std::string root) : root_(std::move(root)) {
   struct statfs status {};
   if (::statfs(root_.c_str(), &status) != 0) return;
   // Another pid namespace's procfs shows us under another number there.
-  live_ = status.f_type == PROC_SUPER_MAGIC &&
-          read_link(root_ + "/self") == std::to_string(::getpid());
+  live_ =
+      status.f_type == PROC_SUPER_MAGIC && read_link(root_ + "/self") == std::to_string(::getpid());
 }
 
 std::string ProcFs::path(std::int32_t pid, std::string_view file) const {
@@ -146,7 +146,9 @@ Result<ProcStat> ProcFs::stat(BlockingToken&, std::int32_t pid) const {
   if (open == std::string::npos || close == std::string::npos || close < open) {
     return Error(ErrorCode::corrupt, path(pid, "stat") + ": no name in brackets");
   }
-  ProcStat out{.pid = pid, .name = text.substr(open + 1, close - open - 1)};
+  ProcStat out;
+  out.pid = pid;
+  out.name = text.substr(open + 1, close - open - 1);
   std::size_t at = close + 1;
   for (int field = 3; field <= 22; ++field) {
     at = text.find_first_not_of(' ', at);
@@ -188,7 +190,8 @@ std::vector<std::string> ProcFs::list_root(BlockingToken&, std::string_view dire
 }
 
 FdInfo ProcFs::fd(BlockingToken&, std::int32_t pid, std::int32_t number) const {
-  FdInfo out{.number = number};
+  FdInfo out;
+  out.number = number;
   const std::string link_path = fd_path(pid, number);
   auto link = read_link(link_path);
   if (!link) return out;
