@@ -75,7 +75,10 @@ class CompiledRules final : public RuleSet {
     }
     thread_local Regex::Groups groups;
     groups.clear();
-    if (rule.match && !rule.match->search(body, groups)) return;
+    // Most candidates miss. Without captures RE2 runs its DFA alone, which an anchored pattern
+    // leaves after a few bytes; with captures it would start the slow matcher at once on a short
+    // text.
+    if (rule.match && (!rule.match->search(body) || !rule.match->search(body, groups))) return;
     take_fields(rule, groups, iteration, out);
     if (rule.each && !take_pairs(rule, body, groups, iteration, out) && !rule.match) return;
     for (const auto& constant : rule.constants) add_meta(out.meta, constant);
