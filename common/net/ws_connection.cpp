@@ -148,7 +148,6 @@ void set_header(http::fields& fields, http::field name, const std::string& value
   if (!value.empty()) fields.set(name, value);
 }
 
-// Not inside the coroutines: g++ 12.2 destroys a capturing lambda there twice.
 void decorate_response(Stream& stream, const std::string& protocol) {
   stream.set_option(
       websocket::stream_base::decorator([protocol](websocket::response_type& response) {
