@@ -301,8 +301,9 @@ asio::awaitable<void> Session::upgrade(Parser& parser) {
   auto request = make_request(parser.release(), peer_);
   if (!request.ok() || buffer_.size() != 0) {
     ++host_.stats.malformed;
-    co_await refuse(problem_response(
-        400, request.ok() ? "data before the upgrade was answered" : request.error().message()));
+    std::string why = "data before the upgrade was answered";
+    if (!request.ok()) why = request.error().message();
+    co_await refuse(problem_response(400, why));
     co_return;
   }
   std::optional<Response> no = host_.handler.check_websocket(*request);
@@ -314,9 +315,10 @@ asio::awaitable<void> Session::upgrade(Parser& parser) {
   settings.max_message = host_.options.max_message;
   settings.idle_timeout = host_.options.idle_timeout;
   settings.peer = peer_;
-  auto accepted = co_await ws_accept(stream_.release_socket(), head,
-                                     ours ? host_.options.websocket_protocol : std::string(),
-                                     std::move(settings));
+  std::string protocol;
+  if (ours) protocol = host_.options.websocket_protocol;
+  tcp::socket socket = stream_.release_socket();
+  auto accepted = co_await ws_accept(std::move(socket), head, protocol, std::move(settings));
   if (!accepted.ok()) {
     LGR_DEBUG("upgrade failed peer={} error={}", peer_, accepted.error().message());
     co_return;

@@ -148,6 +148,23 @@ void set_header(http::fields& fields, http::field name, const std::string& value
   if (!value.empty()) fields.set(name, value);
 }
 
+void decorate_response(Stream& stream, const std::string& protocol) {
+  stream.set_option(
+      websocket::stream_base::decorator([protocol](websocket::response_type& response) {
+        set_header(response, http::field::sec_websocket_protocol, protocol);
+        response.set(http::field::server, "logarithm");
+      }));
+}
+
+void decorate_request(Stream& stream, const std::string& protocol, const std::string& token) {
+  stream.set_option(
+      websocket::stream_base::decorator([protocol, token](websocket::request_type& request) {
+        set_header(request, http::field::sec_websocket_protocol, protocol);
+        if (!token.empty()) request.set(http::field::authorization, "Bearer " + token);
+        request.set(http::field::user_agent, "logarithm/" LGR_VERSION);
+      }));
+}
+
 Error refused(const boost::system::error_code& code, const websocket::response_type& response) {
   if (code != websocket::error::upgrade_declined) {
     return Error(ErrorCode::unavailable, code.message());
@@ -175,14 +192,9 @@ asio::awaitable<Result<std::shared_ptr<WsConnection>>> ws_accept(tcp::socket soc
     co_return Error(ErrorCode::invalid, "not an upgrade request");
   }
   auto connection = std::make_shared<WebSocket>(std::move(socket), settings);
-  auto decorate = [protocol](websocket::response_type& response) {
-    set_header(response, http::field::sec_websocket_protocol, protocol);
-    response.set(http::field::server, "logarithm");
-  };
-  connection->stream().set_option(websocket::stream_base::decorator(decorate));
+  decorate_response(connection->stream(), protocol);
   auto [broken] = co_await connection->stream().async_accept(parser.get(), kAwait);
   if (broken) co_return Error(ErrorCode::unavailable, "upgrade: " + broken.message());
-  connection->stream().set_option(websocket::stream_base::decorator([](auto&) {}));
   co_return std::shared_ptr<WsConnection>(std::move(connection));
 }
 
@@ -191,12 +203,7 @@ asio::awaitable<Result<std::shared_ptr<WsConnection>>> ws_handshake(tcp::socket 
                                                                     std::string token,
                                                                     WsSettings settings) {
   auto connection = std::make_shared<WebSocket>(std::move(socket), settings);
-  auto decorate = [protocol, token](websocket::request_type& request) {
-    set_header(request, http::field::sec_websocket_protocol, protocol);
-    if (!token.empty()) request.set(http::field::authorization, "Bearer " + token);
-    request.set(http::field::user_agent, "logarithm/" LGR_VERSION);
-  };
-  connection->stream().set_option(websocket::stream_base::decorator(decorate));
+  decorate_request(connection->stream(), protocol, token);
   websocket::response_type response;
   const std::string host = authority(url.host, url.port);
   auto [broken] = co_await connection->stream().async_handshake(response, host, url.path, kAwait);
