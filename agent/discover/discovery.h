@@ -24,10 +24,10 @@ namespace logarithm::agent {
 
 // --files and import: files that nobody writes any more.
 struct ImportOptions {
-  std::string job;
-  std::vector<std::string> roots;  // directories (read recursively) and files
-  std::string path;                // user's RE2 on the path, or empty: the shipped shapes
-  std::optional<std::int32_t> utc_offset_minutes;  // --tz
+  std::string job = {};
+  std::vector<std::string> roots = {};  // directories (read recursively) and files
+  std::string path = {};                // user's RE2 on the path, or empty: the shipped shapes
+  std::optional<std::int32_t> utc_offset_minutes = {};  // --tz
 };
 
 struct DiscoveryOptions {
