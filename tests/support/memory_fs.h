@@ -41,6 +41,15 @@ class MemoryFs final : public FileSystem {
     const auto found = names_.find(path);
     return found == names_.end() ? nullptr : &found->second->bytes;
   }
+  // A bit of the medium turns over (`at` modulo the size); no power cut gives it back.
+  void flip(const std::string& path, std::uint64_t at, std::uint64_t bit) {
+    Node& node = *names_.at(path);
+    if (node.bytes.empty()) return;
+    const std::size_t place = static_cast<std::size_t>(at % node.bytes.size());
+    const auto turned = [&](char byte) { return static_cast<char>(byte ^ (1 << bit)); };
+    node.bytes[place] = turned(node.bytes[place]);
+    if (place < node.synced.size()) node.synced[place] = turned(node.synced[place]);
+  }
   std::vector<std::string> paths() const {
     std::vector<std::string> out;
     for (const auto& [path, node] : names_) out.push_back(path);
