@@ -78,6 +78,11 @@ bool Regex::search(std::string_view text) const {
 }
 
 bool Regex::search(std::string_view text, Groups& groups) const {
+  return search_from(text, 0, groups);
+}
+
+bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups) const {
+  if (from > text.size()) return false;
   constexpr std::size_t kInline = 16;
   const std::size_t count = impl_->names.size();
   re2::StringPiece fixed[kInline];
@@ -87,7 +92,7 @@ bool Regex::search(std::string_view text, Groups& groups) const {
     many.resize(count);
     found = many.data();
   }
-  if (!impl_->re.Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, found,
+  if (!impl_->re.Match(piece(text), from, text.size(), re2::RE2::UNANCHORED, found,
                        static_cast<int>(count))) {
     return false;
   }

@@ -33,6 +33,8 @@ class Regex {
   // As above; groups[0] is the match, groups[i] capturing group i. A group that did not take part
   // is nullopt, an empty one is "". Views into `text`. `groups` is untouched without a match.
   bool search(std::string_view text, Groups& groups) const;
+  // The same from position `from` on; `^` and `\b` still see what is before it.
+  bool search_from(std::string_view text, std::size_t from, Groups& groups) const;
   // True when all of `text` matches.
   bool full_match(std::string_view text) const;
 
