@@ -90,6 +90,7 @@ class Counter {
 
   Result<ScanState> next(BlockingToken& token, const std::function<bool()>& time_is_up);
   std::uint64_t count() const { return count_; }
+  const Predicate& predicate() const { return plan_.predicate; }
 
  private:
   JobView& view_;
