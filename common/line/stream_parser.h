@@ -20,7 +20,8 @@ struct StreamContext {
   std::optional<std::int32_t> process_rank;  // known rank; a wrapper that disagrees is flagged
   bool rank_from_process = false;            // process_rank came from the process, not from a path
   std::optional<std::int32_t> utc_offset_minutes;  // the process's TZ; else estimated from observed
-  bool imported = false;                           // import and --files: no lower bound for times
+  std::string stream_name;  // "stdout", "kernel", …: what a rule's `streams` compares with
+  bool imported = false;    // import and --files: no lower bound for times
 };
 
 // Room for long unfinished lines, shared by all parsers of an agent (8 MiB). Not thread-safe.

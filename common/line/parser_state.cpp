@@ -1,0 +1,144 @@
+#include "common/line/parser_state.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+namespace logarithm {
+namespace {
+
+constexpr std::uint8_t kStateVersion = 1;
+constexpr std::size_t kMaxCallsite = 1024;
+
+class Writer {
+ public:
+  template <typename T>
+  void number(T value) {
+    static_assert(std::is_integral_v<T>);
+    char bytes[sizeof(T)];
+    std::memcpy(bytes, &value, sizeof(T));
+    out.append(bytes, sizeof(T));
+  }
+  template <typename T>
+  void optional(const std::optional<T>& value) {
+    number<std::uint8_t>(value ? 1 : 0);
+    if (value) number<T>(*value);
+  }
+  void text(std::string_view value) {
+    value = value.substr(0, kMaxCallsite);
+    number(static_cast<std::uint16_t>(value.size()));
+    out.append(value);
+  }
+  std::string out;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename T>
+  T number() {
+    T value = 0;
+    if (rest_.size() < sizeof(T)) {
+      bad_ = true;
+      return value;
+    }
+    std::memcpy(&value, rest_.data(), sizeof(T));
+    rest_.remove_prefix(sizeof(T));
+    return value;
+  }
+  // A number of at most `most`.
+  std::uint8_t small(std::uint8_t most) {
+    const auto value = number<std::uint8_t>();
+    if (value > most) bad_ = true;
+    return value > most ? std::uint8_t{0} : value;
+  }
+  template <typename T>
+  void optional(std::optional<T>& value) {
+    if (small(1) == 1) value = number<T>();
+  }
+  std::string text() {
+    const auto size = number<std::uint16_t>();
+    if (size > kMaxCallsite || size > rest_.size()) {
+      bad_ = true;
+      return {};
+    }
+    std::string value(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return value;
+  }
+  Severity severity() {
+    return static_cast<Severity>(small(static_cast<std::uint8_t>(Severity::fatal)));
+  }
+  bool good() const { return !bad_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool bad_ = false;
+};
+
+}  // namespace
+
+std::string encode_state(const ParserState& state) {
+  Writer w;
+  w.number(kStateVersion);
+  w.optional(state.iteration);
+  w.optional(state.last_time);
+  w.number(state.last_time_observed);
+  w.optional(state.utc_offset_minutes);
+  const OpenRecord& record = state.record;
+  w.number(static_cast<std::uint8_t>(record.kind));
+  if (record.open()) {
+    w.number(record.head);
+    w.number(static_cast<std::uint8_t>(record.severity));
+    w.text(record.callsite);
+    w.number(record.lines);
+    w.number(record.bytes);
+    w.number(record.last_observed);
+    w.optional(record.rank);
+  }
+  w.number<std::uint8_t>(state.piece ? 1 : 0);
+  if (state.piece) {
+    w.number(state.piece->head);
+    w.number(static_cast<std::uint8_t>(state.piece->severity));
+    w.text(state.piece->callsite);
+  }
+  return std::move(w.out);
+}
+
+Result<ParserState> decode_state(std::string_view bytes) {
+  ParserState state;
+  Reader r(bytes);
+  if (r.number<std::uint8_t>() != kStateVersion) {
+    return Error(ErrorCode::corrupt, "parser state of an unknown version");
+  }
+  r.optional(state.iteration);
+  r.optional(state.last_time);
+  state.last_time_observed = r.number<UnixNanos>();
+  r.optional(state.utc_offset_minutes);
+  OpenRecord& record = state.record;
+  record.kind = static_cast<OpenRecord::Kind>(r.small(3));
+  if (record.open()) {
+    record.head = r.number<std::uint64_t>();
+    record.severity = r.severity();
+    record.callsite = r.text();
+    record.lines = r.number<std::uint32_t>();
+    record.bytes = r.number<std::uint64_t>();
+    record.last_observed = r.number<UnixNanos>();
+    r.optional(record.rank);
+  }
+  if (r.small(1) == 1) {
+    state.piece.emplace();
+    state.piece->head = r.number<std::uint64_t>();
+    state.piece->severity = r.severity();
+    state.piece->callsite = r.text();
+  }
+  // Times that never were: differences of them must not overflow.
+  const bool sane = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
+                    record.last_observed >= 0 &&
+                    std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60;
+  if (!r.good() || !sane) return Error(ErrorCode::corrupt, "parser state is damaged");
+  return state;
+}
+
+}  // namespace logarithm

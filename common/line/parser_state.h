@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "common/line/line.h"
+
+namespace logarithm {
+
+// The record that later lines may continue.
+struct OpenRecord {
+  enum class Kind : std::uint8_t { none = 0, header = 1, traceback = 2, overflow = 3 };
+  Kind kind = Kind::none;
+  std::uint64_t head = 0;
+  Severity severity = Severity::unset;
+  std::string callsite;
+  std::uint32_t lines = 0;
+  std::uint64_t bytes = 0;
+  UnixNanos last_observed = 0;
+  std::optional<std::int32_t> rank;  // of its wrapper
+
+  bool open() const { return kind != Kind::none; }
+};
+
+// The piece that the next bytes are glued to.
+struct OpenPiece {
+  std::uint64_t head = 0;
+  Severity severity = Severity::unset;
+  std::string callsite;
+};
+
+// What a parser carries from line to line; together with the position it is all a successor needs.
+struct ParserState {
+  std::optional<std::int64_t> iteration;           // carried
+  std::optional<UnixNanos> last_time;              // the newest parsed time, as order time
+  UnixNanos last_time_observed = 0;                // when that line was observed
+  std::optional<std::int32_t> utc_offset_minutes;  // estimated
+  OpenRecord record;
+  std::optional<OpenPiece> piece;
+};
+
+// A compact versioned form; at most a few hundred bytes. See README.md for the table.
+std::string encode_state(const ParserState& state);
+// Error{corrupt} for anything that encode_state() did not write.
+Result<ParserState> decode_state(std::string_view bytes);
+
+}  // namespace logarithm

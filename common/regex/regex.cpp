@@ -1,0 +1,114 @@
+#include "common/regex/regex.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <set>
+
+#include "common/regex/required_literals.h"
+
+namespace logarithm {
+
+struct Regex::Impl {
+  Impl(std::string_view text, const re2::RE2::Options& options)
+      : pattern(text), re(re2::StringPiece(pattern.data(), pattern.size()), options) {}
+  std::string pattern;
+  re2::RE2 re;
+  std::vector<std::string> names;
+  std::vector<std::string> literals;
+};
+
+namespace {
+
+constexpr std::int64_t kRuleMemory = 2 << 20;  // per rule: an agent holds a few hundred of them
+constexpr std::int64_t kQueryMemory = 8 << 20;
+
+re2::StringPiece piece(std::string_view text) {
+  // RE2 marks a group that took no part with a null pointer, so the text must not have one.
+  return text.data() == nullptr ? re2::StringPiece("", 0)
+                                : re2::StringPiece(text.data(), text.size());
+}
+
+Error compile_error(const re2::RE2& re, std::string_view pattern) {
+  std::string message = re.error();
+  const std::size_t at =
+      re.error_arg().empty() ? std::string_view::npos : pattern.find(std::string(re.error_arg()));
+  if (at != std::string_view::npos) message += " (at character " + std::to_string(at + 1) + ")";
+  return Error(ErrorCode::invalid, message);
+}
+
+}  // namespace
+
+Result<Regex> Regex::compile(std::string_view pattern, RegexMode mode, bool fold_case) {
+  if (pattern.size() > kMaxPattern) {
+    return Error(ErrorCode::too_large, "a pattern has at most " + std::to_string(kMaxPattern) +
+                                           " bytes, this one " + std::to_string(pattern.size()));
+  }
+  const bool utf8 = mode == RegexMode::utf8;
+  const auto foreign = std::find_if(pattern.begin(), pattern.end(), [](char c) { return c < 0; });
+  if (!utf8 && foreign != pattern.end()) {
+    return Error(ErrorCode::invalid,
+                 "non-ASCII character (at character " +
+                     std::to_string(foreign - pattern.begin() + 1) +
+                     "): this pattern works on bytes; write '.' or an \\xHH byte instead");
+  }
+  re2::RE2::Options options;
+  options.set_encoding(utf8 ? re2::RE2::Options::EncodingUTF8 : re2::RE2::Options::EncodingLatin1);
+  options.set_case_sensitive(!fold_case);
+  options.set_log_errors(false);
+  options.set_max_mem(utf8 ? kQueryMemory : kRuleMemory);
+  auto impl = std::make_shared<Impl>(pattern, options);
+  if (!impl->re.ok()) return compile_error(impl->re, pattern);
+
+  impl->names.resize(static_cast<std::size_t>(impl->re.NumberOfCapturingGroups()) + 1);
+  std::set<std::string> seen;
+  for (const auto& [index, name] : impl->re.CapturingGroupNames()) {
+    if (!seen.insert(name).second) {
+      return Error(ErrorCode::invalid,
+                   "group name '" + name + "' is used twice; give each its own");
+    }
+    impl->names[static_cast<std::size_t>(index)] = name;
+  }
+  impl->literals = required_literals_of(pattern, utf8, fold_case);
+  return Regex(std::move(impl));
+}
+
+bool Regex::search(std::string_view text) const {
+  return impl_->re.Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0);
+}
+
+bool Regex::search(std::string_view text, Groups& groups) const {
+  return search_from(text, 0, groups);
+}
+
+bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups) const {
+  if (from > text.size()) return false;
+  constexpr std::size_t kInline = 16;
+  const std::size_t count = impl_->names.size();
+  re2::StringPiece fixed[kInline];
+  std::vector<re2::StringPiece> many;
+  re2::StringPiece* found = fixed;
+  if (count > kInline) {
+    many.resize(count);
+    found = many.data();
+  }
+  if (!impl_->re.Match(piece(text), from, text.size(), re2::RE2::UNANCHORED, found,
+                       static_cast<int>(count))) {
+    return false;
+  }
+  groups.assign(count, std::nullopt);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (found[i].data() != nullptr) groups[i] = std::string_view(found[i].data(), found[i].size());
+  }
+  return true;
+}
+
+bool Regex::full_match(std::string_view text) const {
+  return impl_->re.Match(piece(text), 0, text.size(), re2::RE2::ANCHOR_BOTH, nullptr, 0);
+}
+
+const std::vector<std::string>& Regex::group_names() const { return impl_->names; }
+const std::string& Regex::pattern() const { return impl_->pattern; }
+std::vector<std::string> Regex::required_literals() const { return impl_->literals; }
+
+}  // namespace logarithm

@@ -1,0 +1,78 @@
+#include "common/rules/literal_scanner.h"
+
+#include <deque>
+
+namespace logarithm {
+
+void LiteralScanner::add(std::string_view literal, std::uint32_t owner) {
+  literals_.push_back({std::string(literal), owner});
+}
+
+void LiteralScanner::build() {
+  class_of_.fill(0);
+  width_ = 1;
+  for (const Literal& literal : literals_) {
+    for (char c : literal.text) {
+      auto& number = class_of_[static_cast<unsigned char>(c)];
+      // The 256th different byte keeps class 0, which then no other byte has.
+      if (number == 0 && width_ < 256) number = static_cast<std::uint8_t>(width_++);
+    }
+  }
+
+  constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  std::vector<std::vector<std::uint32_t>> trie{std::vector<std::uint32_t>(width_, kNone)};
+  owners_.assign(1, {});
+  for (const Literal& literal : literals_) {
+    std::uint32_t state = 0;
+    for (char c : literal.text) {
+      const std::uint8_t number = class_of_[static_cast<unsigned char>(c)];
+      if (trie[state][number] == kNone) {
+        trie[state][number] = static_cast<std::uint32_t>(trie.size());
+        trie.emplace_back(width_, kNone);
+        owners_.emplace_back();
+      }
+      state = trie[state][number];
+    }
+    owners_[state].push_back(literal.owner);
+  }
+
+  // Breadth first: missing edges become those of the longest proper suffix.
+  std::vector<std::uint32_t> fallback(trie.size(), 0);
+  std::deque<std::uint32_t> queue{0};
+  while (!queue.empty()) {
+    const std::uint32_t state = queue.front();
+    queue.pop_front();
+    const auto& suffix_owners = owners_[fallback[state]];
+    if (state != 0) {
+      owners_[state].insert(owners_[state].end(), suffix_owners.begin(), suffix_owners.end());
+    }
+    for (std::uint32_t number = 0; number < width_; ++number) {
+      const std::uint32_t down = state == 0 ? 0 : trie[fallback[state]][number];
+      if (trie[state][number] == kNone) {
+        trie[state][number] = down;
+      } else {
+        fallback[trie[state][number]] = down;
+        queue.push_back(trie[state][number]);
+      }
+    }
+  }
+
+  next_.clear();
+  for (const auto& edges : trie) {
+    for (std::uint32_t to : edges) next_.push_back(to * width_ | (owners_[to].empty() ? 0 : kHit));
+  }
+}
+
+void LiteralScanner::scan(std::string_view text, std::vector<std::uint8_t>& found) const {
+  if (literals_.empty()) return;
+  std::uint32_t row = 0;
+  for (char c : text) {
+    row = next_[row + class_of_[static_cast<unsigned char>(c)]];
+    if ((row & kHit) != 0) {
+      row &= ~kHit;
+      for (std::uint32_t owner : owners_[row / width_]) found[owner] = 1;
+    }
+  }
+}
+
+}  // namespace logarithm

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace logarithm {
+
+// Finds which of a fixed set of literals occur in a text, in one pass (Aho-Corasick over byte
+// classes): what it costs does not depend on how many rules there are. Immutable after build().
+class LiteralScanner {
+ public:
+  // Adds a non-empty literal; `owner` is reported when it occurs.
+  void add(std::string_view literal, std::uint32_t owner);
+  void build();
+
+  // Sets found[owner] for every literal in `text`; found is large enough for every owner.
+  void scan(std::string_view text, std::vector<std::uint8_t>& found) const;
+
+ private:
+  struct Literal {
+    std::string text;
+    std::uint32_t owner;
+  };
+  std::vector<Literal> literals_;
+  std::array<std::uint8_t, 256> class_of_{};
+  std::uint32_t width_ = 1;  // classes; 0 is "in no literal"
+  // [state * width_ + class] -> next state * width_, with kHit when a literal ends there.
+  static constexpr std::uint32_t kHit = 1u << 31;
+  std::vector<std::uint32_t> next_;
+  std::vector<std::vector<std::uint32_t>> owners_;  // by state
+};
+
+}  // namespace logarithm

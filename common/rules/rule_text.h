@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace logarithm {
+
+// The candidate that differs least from `word` (edit distance at most a third of its length), or
+// "".
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
+// "; did you mean 'x'?" or, without a near name, "; known: a, b, c".
+std::string name_hint(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace logarithm
