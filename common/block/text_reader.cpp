@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "common/block/bytes_column.h"
+#include "common/block/facts_section.h"
+#include "common/block/text_section.h"
+#include "common/line/template.h"
+
+namespace logarithm::block {
+namespace {
+
+constexpr std::uint64_t kU32 = std::uint64_t{1} << 32;
+
+Error corrupt(const char* what) {
+  return Error(ErrorCode::corrupt, std::string("block text: ") + what);
+}
+
+Error unknown_template(TemplateId id) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id, 16).ptr;
+  return Error(ErrorCode::not_found, "template " + std::string(digits.data(), end));
+}
+
+// A stored template taken apart, with its variables.
+struct OpenTemplate {
+  std::vector<std::string_view> literals;  // one more than slots
+  std::vector<BytesCursor> slots;
+};
+
+class TextReader {
+ public:
+  TextReader(const ColumnMap& columns, const ColumnMap& facts, const BlockHeader& header)
+      : header_(header),
+        columns_(columns),
+        time_(time_column(facts)),
+        template_(template_column(facts)),
+        body_mode_(columns.ints(kBodyMode)),
+        prefix_ref_(columns.ints(kPrefixRef)),
+        header_ref_(columns.ints(kHeaderRef)),
+        text_begin_(columns.ints(kTextBegin)),
+        prefix_length_(columns.ints(kPrefixLength)),
+        header_length_(columns.ints(kHeaderLength)),
+        body_length_(columns.ints(kBodyLength)),
+        whole_header_(columns.ints(kWholeHeader)),
+        whole_body_(columns.ints(kWholeBody)),
+        plain_(columns.reader(kPlainBytes)),
+        raw_left_(static_cast<std::size_t>(header.raw_bytes)) {}
+
+  Status open(const TemplateLookup& lookup, ItemBudget& budget);
+  bool read(Line& line);
+
+ private:
+  bool read_templated(std::uint64_t stored, std::string& out);
+  bool read_plain(IntCursor& lengths, std::string& out);
+  bool read_part(IntCursor& refs, IntCursor& lengths, std::string& out);
+  bool read_whole(Line& line);
+  bool cursors_ok() const;
+
+  const BlockHeader& header_;
+  const ColumnMap& columns_;
+  IntCursor time_, template_;
+  IntCursor body_mode_, prefix_ref_, header_ref_, text_begin_;
+  IntCursor prefix_length_, header_length_, body_length_, whole_header_, whole_body_;
+  ByteReader plain_;
+  Budget raw_left_;
+  std::vector<OpenTemplate> templates_;
+  std::int64_t line_time_ = 0;
+};
+
+std::vector<std::string_view> split_literals(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t slot = text.find(kSlot, begin);
+    out.push_back(text.substr(begin, slot - begin));
+    if (slot == std::string_view::npos) return out;
+    begin = slot + 1;
+  }
+}
+
+Status TextReader::open(const TemplateLookup& lookup, ItemBudget& budget) {
+  Budget slots_left(kMaxSlotColumns);
+  templates_.reserve(header_.stored_templates.size());
+  for (std::size_t i = 0; i < header_.stored_templates.size(); ++i) {
+    const auto text = lookup(header_.stored_templates[i]);
+    if (!text) return unknown_template(header_.stored_templates[i]);
+    const auto slots = static_cast<std::size_t>(std::count(text->begin(), text->end(), kSlot));
+    if (!slots_left.take(slots)) return corrupt("too many slots");
+    OpenTemplate& open = templates_.emplace_back();
+    open.literals = split_literals(*text);
+    open.slots.reserve(slots);
+    ByteReader column = columns_.reader(kFirstVariables + i);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      open.slots.emplace_back(column.sized(), budget.dictionary);
+      if (!open.slots.back().ok()) return corrupt("variables");
+    }
+    if (!column.ok() || !column.at_end()) return corrupt("slots do not fit the template");
+  }
+  return {};
+}
+
+bool TextReader::read_templated(std::uint64_t stored, std::string& out) {
+  if (stored >= templates_.size()) return false;
+  OpenTemplate& open = templates_[static_cast<std::size_t>(stored)];
+  for (std::size_t i = 0; i < open.slots.size(); ++i) {
+    const std::string_view value = open.slots[i].next(line_time_);
+    const std::string_view literal = open.literals[i];
+    if (value.empty() || !raw_left_.take(literal.size() + value.size())) return false;
+    out += literal;
+    out += value;
+  }
+  if (!raw_left_.take(open.literals.back().size())) return false;
+  out += open.literals.back();
+  return true;
+}
+
+bool TextReader::read_plain(IntCursor& lengths, std::string& out) {
+  const std::string_view bytes = plain_.bytes(lengths.next());
+  if (!plain_.ok() || !raw_left_.take(bytes.size())) return false;
+  out += bytes;
+  return true;
+}
+
+bool TextReader::read_part(IntCursor& refs, IntCursor& lengths, std::string& out) {
+  const std::uint64_t ref = refs.next();
+  return ref == 0 ? read_plain(lengths, out) : read_templated(ref - 1, out);
+}
+
+bool TextReader::read_whole(Line& line) {
+  line.header_begin = static_cast<std::uint32_t>(whole_header_.next_below(kU32));
+  line.body_begin = static_cast<std::uint32_t>(whole_body_.next_below(kU32));
+  return read_plain(body_length_, line.raw);
+}
+
+bool TextReader::read(Line& line) {
+  line_time_ = static_cast<std::int64_t>(time_.next());
+  const std::uint64_t index = template_.next();
+  line.text_begin = static_cast<std::uint32_t>(text_begin_.next_below(kU32));
+  const auto mode = static_cast<BodyMode>(body_mode_.next_below(3));
+  if (mode == BodyMode::whole) return read_whole(line) && cursors_ok();
+  if (!read_part(prefix_ref_, prefix_length_, line.raw)) return false;
+  line.header_begin = static_cast<std::uint32_t>(line.raw.size());
+  if (!read_part(header_ref_, header_length_, line.raw)) return false;
+  line.body_begin = static_cast<std::uint32_t>(line.raw.size());
+  if (mode == BodyMode::plain) return read_plain(body_length_, line.raw) && cursors_ok();
+  if (index >= header_.body_templates.size()) return false;
+  const TemplateId id = header_.body_templates[static_cast<std::size_t>(index)];
+  const auto& stored = header_.stored_templates;
+  const auto at = std::lower_bound(stored.begin(), stored.end(), id);
+  if (at == stored.end() || *at != id) return false;
+  return read_templated(static_cast<std::uint64_t>(at - stored.begin()), line.raw) && cursors_ok();
+}
+
+bool TextReader::cursors_ok() const {
+  for (const IntCursor* cursor :
+       {&time_, &template_, &body_mode_, &prefix_ref_, &header_ref_, &text_begin_, &prefix_length_,
+        &header_length_, &body_length_, &whole_header_, &whole_body_}) {
+    if (!cursor->ok()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status decode_text(const ColumnMap& columns, const ColumnMap& facts, const BlockHeader& header,
+                   const TemplateLookup& lookup, ItemBudget& budget, std::vector<Line>& lines) {
+  TextReader reader(columns, facts, header);
+  LGR_CHECK(reader.open(lookup, budget));
+  for (Line& line : lines) {
+    if (!reader.read(line)) return corrupt("line");
+  }
+  return {};
+}
+
+}  // namespace logarithm::block

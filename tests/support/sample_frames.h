@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/io/byte_codec.h"
+#include "common/io/crc32c.h"
+#include "common/wire/frame.h"
+
+namespace logarithm::test {
+
+// One frame of every type, in type order, with every member set.
+inline std::vector<wire::Frame> sample_frames() {
+  using namespace wire;
+  const StreamId stream{{0x0123456789ABCDEFull, ~0ull}, 7};
+  const std::uint64_t huge = ~std::uint64_t{0};
+  ProcessInfo process;
+  process.job = "job";
+  process.host = "host003";
+  process.pid = 17;
+  process.start = -1;
+  process.rank = 3;
+  process.identity = {{"RANK", "3"}};
+  process.gpus = {{1, "GPU-x", "0000:01:00.0"}};
+  StreamAttributes attributes{2, 100, "job", "p", 1, 3, 0, "RANK", "h", "stdout", {"stderr"}, {}};
+  const TemplateDef body{0xFFFFFFFFFFFFFFFFull, TemplateKind::body, 1,
+                         std::string("step \x01 \0\xFF", 9)};
+  const TemplateDef prefix{1, TemplateKind::prefix, 1, ""};
+  const StoredGeneration generation{1, std::string("\0\xFFx", 3), {{0, 5}, {7, huge}}, 9, true, 3};
+  return {
+      Hello{1, "agent", "host", "0.1.0", 1, "secret"},
+      StreamOpen{stream.base, "job", true},
+      StreamInfo{stream, attributes, std::string("head\0\xFF", 6), 6},
+      Processes{{process, process}},
+      Templates{{body, prefix}},
+      Block{stream, "job", 5, huge, std::string("LGBK\0\xFF", 6)},
+      Closed{stream, "job", huge, "exited"},
+      GapReport{stream, "job", {1, std::nullopt, "deleted", 5}},
+      Heartbeat{-7, {{stream, "job", huge, 3}}, {{"p stdout", "pipe", "job"}}, 12},
+      Flush{huge},
+      Welcome{1, "0.1.0", 1, huge, 1u << 20, 1'796'000'000'000'000'000},
+      StreamState{stream.base, "job", true, {generation, {}}},
+      Ack{stream, "job", 0, huge},
+      Refuse{stream,
+             "job",
+             0,
+             huge,
+             RefuseCode::template_conflict,
+             "two texts",
+             9,
+             100,
+             {1, 0xFEDCBA9876543210ull}},
+      ClockReply{1, -2, 3},
+      Flushed{huge},
+      Goodbye{"token", 5},
+  };
+}
+
+// Makes the checksum of a changed frame right again, so that the change reaches the decoder.
+inline void reseal_frame(std::string& frame) {
+  if (frame.size() < 8) return;
+  const std::string_view bytes = frame;
+  const std::uint32_t crc = crc32c(bytes.substr(8), crc32c(bytes.substr(0, 4)));
+  ByteWriter(frame).patch_u32(4, crc);
+}
+
+}  // namespace logarithm::test
