@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "aggregator/query/job_view.h"
@@ -35,8 +36,8 @@ Verdict judge(const Predicate& predicate, const StreamJoin& join, const BlockHea
 BlockFilter block_filter(const Predicate& predicate, std::optional<UnixNanos> start,
                          std::optional<UnixNanos> end, const JobView& view);
 
-// Decides block by block for one query. One thread. Keeps the templates that hold a token, per
-// shard.
+// Decides block by block for one query. One thread. Remembers which templates hold which
+// tokens.
 class Pruner {
  public:
   Pruner(const Predicate& predicate, JobView& view) : predicate_(predicate), view_(view) {}
@@ -46,11 +47,12 @@ class Pruner {
 
  private:
   class BlockProbe;
+  // (shard, token) -> which templates contain the token, as far as it was asked.
   using Key = std::pair<std::uint64_t, std::string>;
 
   const Predicate& predicate_;
   JobView& view_;
-  std::map<Key, std::set<TemplateId>> containing_;
+  std::map<Key, std::unordered_map<TemplateId, bool>> containing_;
 };
 
 }  // namespace logarithm::aggregator

@@ -44,8 +44,8 @@ TEST_CASE("Filters: a bad value names its parameter and position") {
 TEST_CASE("Filters: start and end take RFC 3339, nanoseconds and times before now") {
   ParamProblem trouble;
   const UnixNanos now = 1'796'000'000'000'000'000;
-  auto spec = parse_filters({{"start", "-15m"}, {"end", "2026-11-30T12:00:00.5+01:00"}}, now,
-                            trouble);
+  auto spec =
+      parse_filters({{"start", "-15m"}, {"end", "2026-11-30T12:00:00.5+01:00"}}, now, trouble);
   REQUIRE(spec.ok());
   CHECK(spec->start == std::optional<UnixNanos>(now - 900'000'000'000));
   CHECK(to_rfc3339(*spec->end) == "2026-11-30T11:00:00.500000000Z");

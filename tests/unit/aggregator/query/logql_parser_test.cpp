@@ -171,7 +171,7 @@ TEST_CASE("LogQL: 10,000 mutations of valid queries parse or fail with a positio
   std::mt19937 random(seed);
   for (int i = 0; i < 10'000; ++i) {
     std::string query = kSeeds[random() % kSeeds.size()];
-    for (unsigned n = 1 + random() % 4; n > 0; --n) {
+    for (auto n = 1 + random() % 4; n > 0; --n) {
       const std::size_t at = random() % (query.size() + 1);
       switch (random() % 4) {
         case 0: query.insert(at, 1, static_cast<char>(random() % 256)); break;
