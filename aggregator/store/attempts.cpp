@@ -40,8 +40,7 @@ bool linked(const ProcessInfo& earlier, const ProcessInfo& later) {
   const UnixNanos overlap = end_of(first_to_end) - later.start;
   // A process is not its own neighbour in time: what is unknown is when the later one began (and
   // the earlier one, if both began together) and when the first one ended.
-  const UnixNanos error =
-      std::max<UnixNanos>(later.start_error, 0) + end_error_of(first_to_end);
+  const UnixNanos error = std::max<UnixNanos>(later.start_error, 0) + end_error_of(first_to_end);
   return overlap > std::max(error, kLeastOverlap);
 }
 
@@ -68,7 +67,8 @@ std::vector<std::int32_t> compute_attempts(const std::vector<ProcessInfo>& proce
   UnionFind sets(processes.size());
   std::vector<std::size_t> alive;  // started before, not ended yet
   for (std::size_t next : order) {
-    std::erase_if(alive, [&](std::size_t i) { return end_of(processes[i]) <= processes[next].start; });
+    std::erase_if(alive,
+                  [&](std::size_t i) { return end_of(processes[i]) <= processes[next].start; });
     for (std::size_t other : alive) {
       if (linked(processes[other], processes[next])) sets.join(other, next);
     }

@@ -70,8 +70,7 @@ Result<EncodedBlock> cut_block(const BlockReader& block, std::uint64_t cut_at,
                                const TemplateLookup& lookup) {
   const BlockHeader& header = block.header();
   BlockWriter writer(header.stream, header.attributes_version);
-  LGR_TRY(auto lines,
-          block.lines(BlockPart::facts | BlockPart::fields | BlockPart::text, lookup));
+  LGR_TRY(auto lines, block.lines(BlockPart::facts | BlockPart::fields | BlockPart::text, lookup));
   writer.set_first(header.first);
   for (Line& line : lines) {
     if (line.offset >= cut_at) break;

@@ -44,8 +44,9 @@ Result<std::unique_ptr<Catalogue>> Catalogue::open(BlockingToken& token, const s
 }
 
 Status Catalogue::load(BlockingToken& token) {
-  LGR_TRY(Statement rows, database_->prepare("SELECT j.id, j.tenant, j.job, p.part FROM jobs j LEFT "
-                                             "JOIN parts p ON p.job=j.id"));
+  LGR_TRY(Statement rows,
+          database_->prepare("SELECT j.id, j.tenant, j.job, p.part FROM jobs j LEFT "
+                             "JOIN parts p ON p.job=j.id"));
   for (;;) {
     LGR_TRY(bool more, rows.step(token));
     if (!more) return {};
@@ -62,7 +63,8 @@ Status Catalogue::load(BlockingToken& token) {
 Result<Catalogue::Job> Catalogue::add_job(BlockingToken& token, const JobKey& key) {
   std::lock_guard lock(mutex_);
   if (auto known = jobs_.find(key); known != jobs_.end()) return known->second;
-  LGR_CHECK(database_->run(token, "INSERT INTO jobs(tenant, job) VALUES(?, ?)", key.tenant, key.job));
+  LGR_CHECK(
+      database_->run(token, "INSERT INTO jobs(tenant, job) VALUES(?, ?)", key.tenant, key.job));
   Job job;
   job.id = database_->last_rowid();
   job.key = key;
@@ -73,8 +75,8 @@ Result<Catalogue::Job> Catalogue::add_job(BlockingToken& token, const JobKey& ke
 Status Catalogue::add_part(BlockingToken& token, const Job& job, std::uint32_t part) {
   std::lock_guard lock(mutex_);
   if (jobs_[job.key].parts.contains(part)) return {};
-  LGR_CHECK(database_->run(token, "INSERT OR IGNORE INTO parts(job, part, state) VALUES(?, ?, 'open')",
-                           job.id, part));
+  LGR_CHECK(database_->run(
+      token, "INSERT OR IGNORE INTO parts(job, part, state) VALUES(?, ?, 'open')", job.id, part));
   jobs_[job.key].parts.insert(part);
   return {};
 }
@@ -95,10 +97,11 @@ Status Catalogue::add_streams(BlockingToken& token, const Job& job, std::uint32_
   std::lock_guard lock(mutex_);
   LGR_TRY(Transaction transaction, Transaction::begin(token, *database_));
   for (const StreamId& stream : streams) {
-    LGR_CHECK(database_->run(token,
-                             "INSERT OR IGNORE INTO streams(job, base_hi, base_lo, generation, part) "
-                             "VALUES(?, ?, ?, ?, ?)",
-                             job.id, stream.base.hi, stream.base.lo, stream.generation, part));
+    LGR_CHECK(
+        database_->run(token,
+                       "INSERT OR IGNORE INTO streams(job, base_hi, base_lo, generation, part) "
+                       "VALUES(?, ?, ?, ?, ?)",
+                       job.id, stream.base.hi, stream.base.lo, stream.generation, part));
   }
   return transaction.commit();
 }

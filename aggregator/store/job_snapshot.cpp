@@ -8,7 +8,9 @@
 namespace logarithm::aggregator {
 namespace {
 
-#define LGR_SELECT "SELECT id, stream, version, first, end, lines, time_min, time_max, severities, iteration_min, iteration_max FROM "
+#define LGR_SELECT                                                                                 \
+  "SELECT id, stream, version, first, end, lines, time_min, time_max, severities, iteration_min, " \
+  "iteration_max FROM "
 constexpr std::string_view kSealed = LGR_SELECT "blocks";
 constexpr std::string_view kFresh = LGR_SELECT "inbox";
 #undef LGR_SELECT
@@ -84,8 +86,8 @@ Result<std::string> SqliteSnapshot::read_block(BlockingToken& token, const Block
   LGR_TRY(std::size_t part, position(block.shard));
   Database& reader = *view_.readers[part];
   const bool inbox = (block.id & 1) != 0;
-  std::string_view sql = inbox ? "SELECT header FROM inbox WHERE id=?"
-                               : "SELECT header FROM blocks WHERE id=?";
+  std::string_view sql =
+      inbox ? "SELECT header FROM inbox WHERE id=?" : "SELECT header FROM blocks WHERE id=?";
   if (whole) {
     sql = inbox ? "SELECT header, body FROM inbox WHERE id=?"
                 : "SELECT header, body FROM blocks WHERE id=?";
@@ -116,8 +118,7 @@ Result<std::optional<std::string_view>> SqliteSnapshot::template_text(BlockingTo
   LGR_TRY(std::size_t part, position(shard));
   auto known = templates_[part].find(id);
   if (known == templates_[part].end()) {
-    LGR_TRY(Statement row,
-            view_.readers[part]->prepare("SELECT text FROM templates WHERE id=?"));
+    LGR_TRY(Statement row, view_.readers[part]->prepare("SELECT text FROM templates WHERE id=?"));
     row.bind_all(id);
     LGR_TRY(bool found, row.step(token));
     std::optional<std::string> text;

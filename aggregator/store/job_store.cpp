@@ -44,8 +44,8 @@ std::string JobStore::part_path(std::uint32_t part) const {
 
 Result<std::shared_ptr<JobStore>> JobStore::open(BlockingToken& token, Catalogue& catalogue,
                                                  const Catalogue::Job& job, std::string directory,
-                                                 const JobStoreOptions& options,
-                                                 const Clock& clock, StoreCounters& counters) {
+                                                 const JobStoreOptions& options, const Clock& clock,
+                                                 StoreCounters& counters) {
   std::error_code problem;
   std::filesystem::create_directories(directory, problem);
   if (problem) return errno_error(problem.value(), "create " + directory);

@@ -56,6 +56,7 @@ class JobStore {
 
   const JobKey& key() const { return job_.key; }
   std::size_t parts() const { return part_count_.load(); }
+  std::uint64_t inbox_blocks() const { return inbox_blocks_.load(); }  // as of the last maintain()
 
  private:
   JobStore(Catalogue& catalogue, Catalogue::Job job, std::string directory,
@@ -87,6 +88,7 @@ class JobStore {
   Parts parts_;
   std::uint32_t next_part_ = 0;
   std::atomic<std::size_t> part_count_{0};
+  std::atomic<std::uint64_t> inbox_blocks_{0};
 
   std::mutex read_;  // what follows
   std::vector<std::uint32_t> reader_parts_;

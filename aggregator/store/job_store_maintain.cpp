@@ -20,6 +20,8 @@ Result<bool> JobStore::maintain(BlockingToken& token) {
     LGR_CHECK(transaction.commit());
   }
   LGR_CHECK(shard.database().checkpoint(token));
+  LGR_TRY(auto fresh, shard.database().number(token, "SELECT count(*) FROM inbox"));
+  inbox_blocks_.store(static_cast<std::uint64_t>(fresh.value_or(0)));
   return more;
 }
 

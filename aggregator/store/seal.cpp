@@ -183,15 +183,14 @@ Status swap_run(BlockingToken& token, Shard& shard, const LoadedRun& run,
 }
 
 Status move_run(BlockingToken& token, Shard& shard, const SealRun& run) {
-#define LGR_COLUMNS                                                                          \
-  "stream, version, first, end, lines, raw_bytes, time_min, time_max, observed_min, "        \
-  "observed_max, iteration_min, iteration_max, rank_min, rank_max, severities, flags, "      \
+#define LGR_COLUMNS                                                                     \
+  "stream, version, first, end, lines, raw_bytes, time_min, time_max, observed_min, "   \
+  "observed_max, iteration_min, iteration_max, rank_min, rank_max, severities, flags, " \
   "ingested, header, body"
   for (std::int64_t row : run.rows) {
-    LGR_CHECK(shard.database().run(token,
-                                   "INSERT INTO blocks(" LGR_COLUMNS ") SELECT " LGR_COLUMNS
-                                   " FROM inbox WHERE id=?",
-                                   row));
+    LGR_CHECK(shard.database().run(
+        token, "INSERT INTO blocks(" LGR_COLUMNS ") SELECT " LGR_COLUMNS " FROM inbox WHERE id=?",
+        row));
     LGR_CHECK(shard.database().run(token, "DELETE FROM inbox WHERE id=?", row));
   }
 #undef LGR_COLUMNS

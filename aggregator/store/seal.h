@@ -13,9 +13,9 @@
 namespace logarithm::aggregator {
 
 struct SealLimits {
-  UnixNanos idle = 30'000'000'000;           // a stream that had no news for so long is sealed
-  std::uint64_t enough = 1u << 20;           // raw bytes that are sealed at once
-  std::size_t many = 16;                     // fresh blocks of like size that are merged meanwhile
+  UnixNanos idle = 30'000'000'000;  // a stream that had no news for so long is sealed
+  std::uint64_t enough = 1u << 20;  // raw bytes that are sealed at once
+  std::size_t many = 16;            // fresh blocks of like size that are merged meanwhile
   std::uint64_t most = block_format::kSealedRawBytes;
 };
 

@@ -46,10 +46,11 @@ Result<Shard::Stream*> Shard::find_stream(BlockingToken& token, const StreamId& 
   if (auto known = streams_.find(id); known != streams_.end()) return known->second.get();
   auto stream = std::make_unique<Stream>();
   {
-    LGR_TRY(Statement row, database_->prepare("SELECT id, tail_end, tail_crc, head, "
-                                              "EXISTS(SELECT 1 FROM closed WHERE stream=streams.id) "
-                                              "FROM streams WHERE base_hi=? AND base_lo=? AND "
-                                              "generation=?"));
+    LGR_TRY(Statement row,
+            database_->prepare("SELECT id, tail_end, tail_crc, head, "
+                               "EXISTS(SELECT 1 FROM closed WHERE stream=streams.id) "
+                               "FROM streams WHERE base_hi=? AND base_lo=? AND "
+                               "generation=?"));
     row.bind_all(id.base.hi, id.base.lo, id.generation);
     LGR_TRY(bool found, row.step(token));
     if (!found) return static_cast<Stream*>(nullptr);
@@ -140,8 +141,9 @@ Status Shard::put_stream(BlockingToken& token, const wire::StreamInfo& info) {
     stream = streams_.emplace(info.stream, std::move(fresh)).first->second.get();
   } else if (info.head.size() > stream->head.size()) {
     // A head is known "as far as it is known": it only grows.
-    LGR_CHECK(database_->run(token, "UPDATE streams SET head=?, predecessor=coalesce(?, "
-                                    "predecessor) WHERE id=?",
+    LGR_CHECK(database_->run(token,
+                             "UPDATE streams SET head=?, predecessor=coalesce(?, "
+                             "predecessor) WHERE id=?",
                              Blob{info.head}, info.predecessor, stream->row));
     stream->head = info.head;
   }
@@ -163,7 +165,8 @@ Status Shard::put_stream(BlockingToken& token, const wire::StreamInfo& info) {
 
 Status Shard::put_closed(BlockingToken& token, Stream& stream, std::uint64_t size,
                          std::string_view reason) {
-  LGR_CHECK(database_->run(token, "INSERT OR REPLACE INTO closed(stream, size, reason) VALUES(?, ?, ?)",
+  LGR_CHECK(database_->run(token,
+                           "INSERT OR REPLACE INTO closed(stream, size, reason) VALUES(?, ?, ?)",
                            stream.row, size, reason));
   stream.closed = true;
   return {};
@@ -180,8 +183,8 @@ Status Shard::put_gap(BlockingToken& token, const Stream& stream, const Gap& gap
 
 Result<std::int64_t> Shard::process_row(BlockingToken& token, const std::string& key,
                                         std::string_view host) {
-  LGR_CHECK(database_->run(token, "INSERT OR IGNORE INTO processes(key, host) VALUES(?, ?)", key,
-                           host));
+  LGR_CHECK(
+      database_->run(token, "INSERT OR IGNORE INTO processes(key, host) VALUES(?, ?)", key, host));
   LGR_TRY(auto row, database_->number(token, "SELECT id FROM processes WHERE key=?", key));
   return row.value_or(0);
 }
@@ -235,10 +238,10 @@ Result<Shard::PutTemplate> Shard::put_template(BlockingToken& token,
   if (known) {
     return known->text == definition.text ? PutTemplate::stored : PutTemplate::conflict;
   }
-  LGR_CHECK(database_->run(
-      token, "INSERT INTO templates(id, kind, mask_version, text) VALUES(?, ?, ?, ?)",
-      definition.id, static_cast<int>(definition.kind), static_cast<int>(definition.mask_version),
-      Blob{definition.text}));
+  LGR_CHECK(database_->run(token,
+                           "INSERT INTO templates(id, kind, mask_version, text) VALUES(?, ?, ?, ?)",
+                           definition.id, static_cast<int>(definition.kind),
+                           static_cast<int>(definition.mask_version), Blob{definition.text}));
   if (definition.kind == TemplateKind::body) {
     const std::int64_t seq = database_->last_rowid();
     const std::string text = searchable_template(definition.text);

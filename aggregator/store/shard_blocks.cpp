@@ -7,9 +7,9 @@
 namespace logarithm::aggregator {
 namespace {
 
-#define LGR_BLOCK_COLUMNS                                                                     \
-  "(stream, version, first, end, lines, raw_bytes, time_min, time_max, observed_min, "        \
-  "observed_max, iteration_min, iteration_max, rank_min, rank_max, severities, flags, "       \
+#define LGR_BLOCK_COLUMNS                                                               \
+  "(stream, version, first, end, lines, raw_bytes, time_min, time_max, observed_min, "  \
+  "observed_max, iteration_min, iteration_max, rank_min, rank_max, severities, flags, " \
   "ingested, header, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 constexpr std::string_view kPutSealed = "INSERT INTO blocks" LGR_BLOCK_COLUMNS;
 constexpr std::string_view kPutFresh = "INSERT INTO inbox" LGR_BLOCK_COLUMNS;
@@ -27,8 +27,7 @@ std::optional<std::int64_t> most(const std::optional<MinMax<T>>& range) {
 }  // namespace
 
 Status Shard::put_block_row(BlockingToken& token, std::string_view table, std::int64_t stream,
-                            const BlockHeader& header, std::string_view bytes,
-                            UnixNanos ingested) {
+                            const BlockHeader& header, std::string_view bytes, UnixNanos ingested) {
   LGR_TRY(std::size_t head_size, header_bytes(bytes));
   return database_->run(
       token, table == "blocks" ? kPutSealed : kPutFresh, stream, header.attributes_version,
@@ -77,7 +76,8 @@ Status Shard::extend_ranges(BlockingToken& token, Stream& stream, Range range) {
     LGR_CHECK(database_->run(token, "DELETE FROM ranges WHERE stream=? AND first=?", stream.row,
                              old.first));
   }
-  LGR_CHECK(database_->run(token, "INSERT OR REPLACE INTO ranges(stream, first, end) VALUES(?, ?, ?)",
+  LGR_CHECK(database_->run(token,
+                           "INSERT OR REPLACE INTO ranges(stream, first, end) VALUES(?, ?, ?)",
                            stream.row, grown.first, grown.end));
   stream.ranges = std::move(after);
   return {};

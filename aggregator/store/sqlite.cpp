@@ -151,9 +151,9 @@ Error Database::error(int code, std::string_view what) const {
 Result<std::unique_ptr<Database>> Database::open(BlockingToken& token, const std::string& path,
                                                  const Options& options) {
   auto impl = std::make_unique<Impl>();
-  const int flags = (options.read_only ? SQLITE_OPEN_READONLY
-                                       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
-                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int flags =
+      (options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
+      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &impl->handle, flags, nullptr);
   auto database = std::unique_ptr<Database>(new Database(path, std::move(impl)));
   if (code != SQLITE_OK) return database->error(code, "open");

@@ -152,7 +152,8 @@ class Transaction {
   Transaction(Transaction&& other) noexcept;
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
-  // Durable when it returns success (with Options::durable). After an error nothing of it is stored.
+  // Durable when it returns success (with Options::durable). After an error nothing of it is
+  // stored.
   Status commit();
 
  private:

@@ -84,8 +84,7 @@ Status SqliteStorage::scan_job(BlockingToken& token, const std::string& director
     }
     if (!key.ok() && key.error().code() != ErrorCode::unavailable) {
       counters_.quarantined.fetch_add(1);
-      LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path,
-                key.error().to_string());
+      LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, key.error().to_string());
       LGR_CHECK(quarantine(token, path));
       continue;
     }
@@ -122,6 +121,9 @@ Result<std::shared_ptr<JobStore>> SqliteStorage::open_job(BlockingToken& token,
   open.store = store;
   open.used = used_.begin();
   open_.emplace(job.key, std::move(open));
+  std::uint64_t shards = 0;
+  for (const auto& [key, other] : open_) shards += other.store->parts();
+  open_shards_.store(shards);
   return store;
 }
 
@@ -228,17 +230,21 @@ void SqliteStorage::measure(BlockingToken&) {
     if (name.ends_with("-wal")) stats.wal_bytes += size;
     stats.disk_bytes += size;
   }
-  std::lock_guard lock(mutex_);
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [key, open] : open_) stats.inbox_blocks += open.store->inbox_blocks();
+  }
+  std::lock_guard lock(measured_mutex_);
   measured_ = stats;
 }
 
 StorageStats SqliteStorage::stats() const {
   StorageStats stats;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(measured_mutex_);
     stats = measured_;
-    for (const auto& [key, open] : open_) stats.open_shards += open.store->parts();
   }
+  stats.open_shards = open_shards_.load();
   stats.blocks = counters_.blocks.load();
   stats.lines = counters_.lines.load();
   stats.bytes = counters_.bytes.load();

@@ -68,14 +68,16 @@ class SqliteStorage final : public Storage {
   std::unique_ptr<Catalogue> catalogue_;
   mutable StoreCounters counters_;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   struct Open {
     std::shared_ptr<JobStore> store;
     std::list<JobKey>::iterator used;
   };
   std::map<JobKey, Open> open_;
   std::list<JobKey> used_;  // newest first
-  StorageStats measured_;   // what only a worker can measure
+  std::atomic<std::uint64_t> open_shards_{0};
+  mutable std::mutex measured_mutex_;
+  StorageStats measured_;  // what only a worker can measure
   std::atomic<bool> full_{false};
 };
 

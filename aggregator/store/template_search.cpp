@@ -55,8 +55,8 @@ Result<std::set<TemplateId>> search_templates(BlockingToken& token, Database& re
     LGR_TRY(bool more, rows.step(token));
     if (!more) return found;
     const std::string_view text = rows.bytes(1);
-    const bool contains = fold_case ? contains_folded(text, literal)
-                                    : text.find(literal) != std::string_view::npos;
+    const bool contains =
+        fold_case ? contains_folded(text, literal) : text.find(literal) != std::string_view::npos;
     if (contains) found.insert(rows.u64(0));
   }
 }

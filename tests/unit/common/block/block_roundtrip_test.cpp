@@ -1,0 +1,168 @@
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/block/block_reader.h"
+#include "common/block/block_writer.h"
+#include "common/line/template.h"
+#include "tests/support/block_tools.h"
+#include "tests/support/random_lines.h"
+
+using namespace logarithm;
+using namespace logarithm::test;
+
+namespace {
+
+constexpr auto kAll = BlockPart::facts | BlockPart::fields | BlockPart::text;
+
+// What `line` looks like when only `parts` are decoded.
+Line restricted(const Line& line, BlockPart parts) {
+  const auto has = [parts](BlockPart part) {
+    return (static_cast<int>(parts) & static_cast<int>(part)) != 0;
+  };
+  Line out = line;
+  if (!has(BlockPart::facts)) {
+    out = Line{};
+    out.raw = line.raw;
+    out.text_begin = line.text_begin;
+    out.header_begin = line.header_begin;
+    out.body_begin = line.body_begin;
+    out.meta = line.meta;
+    out.events = line.events;
+  }
+  if (!has(BlockPart::fields)) {
+    out.meta.clear();
+    out.events.clear();
+  }
+  if (!has(BlockPart::text)) {
+    out.raw.clear();
+    out.text_begin = out.header_begin = out.body_begin = 0;
+  }
+  return out;
+}
+
+void check_same(const std::vector<Line>& expected, const std::vector<Line>& got, BlockPart parts) {
+  REQUIRE(expected.size() == got.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::string differs = difference(restricted(expected[i], parts), got[i]);
+    REQUIRE_MESSAGE(differs.empty(), "line ", i, " differs in ", differs);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Block: any lines, cut into blocks anywhere, come back exactly, and again when merged") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomLines random(seed);
+    const std::vector<Line> lines = random.make(1 + random.below(400));
+    std::vector<EncodedBlock> blocks;
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t count = 1 + random.below(lines.size() - at);
+      blocks.push_back(encode({lines.begin() + static_cast<std::ptrdiff_t>(at),
+                               lines.begin() + static_cast<std::ptrdiff_t>(at + count)}));
+      at += count;
+    }
+
+    std::vector<Line> merged;
+    for (const EncodedBlock& block : blocks) {
+      for (Line& line : decode(block, kAll)) merged.push_back(std::move(line));
+    }
+    check_same(lines, merged, kAll);
+
+    const EncodedBlock again = encode(merged);
+    CHECK(again.header.first == blocks.front().header.first);
+    CHECK(again.header.end == blocks.back().header.end);
+    check_same(lines, decode(again, kAll), kAll);
+  }
+}
+
+TEST_CASE("Block: every combination of parts decodes just those members") {
+  RandomLines random(99);
+  const std::vector<Line> lines = random.make(300);
+  const EncodedBlock block = encode(lines);
+  for (int parts = 0; parts < 8; ++parts) {
+    CAPTURE(parts);
+    const auto part = static_cast<BlockPart>(parts);
+    check_same(lines, decode(block, part), part);
+  }
+}
+
+TEST_CASE("Block: every byte value in raw, keys and values survives") {
+  std::vector<Line> lines;
+  for (int value = 0; value < 256; ++value) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      Line& line = lines.emplace_back();
+      line.raw = "a" + std::string(1, static_cast<char>(value)) + "b 7";
+      line.offset = lines.size() * 10;
+      line.length = 6;
+      line.head = line.offset;
+      line.template_id = template_of(line.raw);
+      line.meta.push_back({std::string(1, static_cast<char>(value)), line.raw, false});
+    }
+  }
+  check_same(lines, decode(encode(lines), kAll), kAll);
+}
+
+TEST_CASE("Block: only gaps, or nothing but a range, is a block") {
+  BlockWriter writer({{1, 2}, 3}, 4);
+  CHECK(writer.empty());
+  writer.add_gap({100, 200, "nul_hole", 7});
+  writer.add_gap({200, std::nullopt, "deleted", -7});
+  CHECK_FALSE(writer.empty());
+  const auto block = writer.finish(5);
+  REQUIRE(block.ok());
+  const auto reader = BlockReader::open(block->bytes);
+  REQUIRE(reader.ok());
+  CHECK(reader->header().first == 100);
+  CHECK(reader->header().end == 200);
+  CHECK(reader->header().gaps.size() == 2);
+  CHECK(reader->header().gaps[1] == Gap{200, std::nullopt, "deleted", -7});
+  CHECK(reader->lines(kAll, no_templates).value().empty());
+
+  CHECK(writer.empty());
+  writer.set_first(7);
+  writer.set_end(9);
+  const auto range = writer.finish(0);
+  REQUIRE(range.ok());
+  CHECK(BlockReader::open(range->bytes)->header().first == 7);
+  CHECK(BlockReader::open(range->bytes)->header().end == 9);
+}
+
+TEST_CASE("Block: a template that the lookup does not know is not_found and named") {
+  std::vector<Line> lines(3);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i].raw = "step " + std::to_string(i);
+    lines[i].offset = i * 10;
+    lines[i].length = 7;
+    lines[i].template_id = template_of(lines[i].raw);
+  }
+  const EncodedBlock block = encode(lines);
+  REQUIRE(block.templates.size() == 1);
+  CHECK(block.templates[0].text == std::string("step ") + kSlot);
+  const auto reader = BlockReader::open(block.bytes);
+  const auto refused = reader->lines(BlockPart::text, no_templates);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code() == ErrorCode::not_found);
+  CHECK(reader->lines(BlockPart::facts | BlockPart::fields, no_templates).ok());
+}
+
+TEST_CASE("BlockWriter: refuses lines out of order and what readers would refuse") {
+  BlockWriter writer({}, 0);
+  Line line;
+  line.offset = 5;
+  line.length = 1;
+  writer.add(line);
+  writer.add(line);
+  CHECK(writer.finish(0).error().code() == ErrorCode::invalid);
+  CHECK(writer.empty());
+
+  line.raw = std::string(1u << 20, 'x');
+  for (std::uint64_t i = 0; i < 65; ++i) {
+    line.offset = i << 21;
+    writer.add(line);
+  }
+  CHECK(writer.finish(0).error().code() == ErrorCode::too_large);
+}
