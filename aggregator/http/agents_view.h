@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 
 #include "aggregator/http/json_text.h"
@@ -14,12 +13,11 @@ namespace logarithm::aggregator {
 class AgentsView {
  public:
   virtual ~AgentsView() = default;
-  virtual std::optional<StreamProgress> progress(const JobKey& job, const StreamId& stream) = 0;
+  // For one answer: as of now.
+  virtual ProgressLookup progress_of(const JobKey& job) = 0;
   virtual std::size_t connected() const = 0;
   // The `agents` array of /api/v1/status for one tenant.
   virtual void write_agents(JsonWriter& out, const std::string& tenant) = 0;
-  // Further metrics in Prometheus' text form.
-  virtual void write_metrics(std::string& out) = 0;
 };
 
 }  // namespace logarithm::aggregator

@@ -21,8 +21,7 @@ namespace logarithm::aggregator {
 class WebSocketEndpoint {
  public:
   virtual ~WebSocketEndpoint() = default;
-  virtual boost::asio::awaitable<void> serve(std::string tenant,
-                                             std::shared_ptr<net::WsConnection> connection) = 0;
+  virtual boost::asio::awaitable<void> serve(std::shared_ptr<net::WsConnection> connection) = 0;
 };
 
 // The REST interface of contract.md. On the I/O thread; everything that blocks goes through the
@@ -39,6 +38,10 @@ class Api final : public net::HttpHandler {
 
   // What /readyz says.
   void set_ready(bool ready) { ready_ = ready; }
+  // Appends metrics of parts that this one does not know, in Prometheus' text form.
+  void set_more_metrics(std::function<void(std::string&)> write) {
+    more_metrics_ = std::move(write);
+  }
 
  private:
   using Answer = boost::asio::awaitable<net::Response>;
@@ -62,7 +65,6 @@ class Api final : public net::HttpHandler {
   Answer ready(Call call);
   Answer metrics(Call call);
 
-  ProgressLookup progress_of(const JobKey& job);
   // Over the streams that can hold lines of `predicate`.
   Completeness completeness(const JobKey& job, const JobView& view, const Predicate& predicate);
 
@@ -72,6 +74,7 @@ class Api final : public net::HttpHandler {
   WebSocketEndpoint& ingest_;
   std::vector<TokenGrant> tokens_;
   Router router_;
+  std::function<void(std::string&)> more_metrics_;
   bool ready_ = false;
   std::uint64_t requests_ = 0, unauthenticated_ = 0;
 };

@@ -122,7 +122,7 @@ Api::Answer Api::streams(Call call) {
   Status status = co_await std::move(running);
   if (!status.ok()) co_return problem_of(status.error());
   const JobView& view = task->view();
-  const ProgressLookup progress = progress_of(job);
+  const ProgressLookup progress = agents_.progress_of(job);
   JsonWriter out;
   out.begin_object().key("streams").begin_array();
   const auto& all = view.snapshot().streams();

@@ -226,7 +226,7 @@ Api::Answer Api::context(Call call) {
   out.end_array().key("next").null().key("completeness");
   const JobKey job{call.tenant, task->view().job()};
   const auto wanted = [&](std::size_t stream) { return all_ranks || stream == task->stream(); };
-  write_completeness(out, completeness_of(task->view(), progress_of(job), wanted));
+  write_completeness(out, completeness_of(task->view(), agents_.progress_of(job), wanted));
   out.end_object();
   net::Response response;
   response.body = out.take();

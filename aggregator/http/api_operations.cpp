@@ -24,7 +24,8 @@ void metric(std::string& out, std::string_view name, std::string_view type, std:
 Api::Answer Api::health(Call) { co_return plain(200, "ok\n"); }
 
 Api::Answer Api::ready(Call) {
-  co_return ready_ ? plain(200, "ready\n") : plain(503, "starting or stopping\n");
+  if (ready_) co_return plain(200, "ready\n");
+  co_return plain(503, "starting or stopping\n");
 }
 
 Api::Answer Api::status(Call call) {
@@ -68,7 +69,7 @@ Api::Answer Api::metrics(Call) {
   metric(out, "query_timeouts_total", "counter", queries_.timeouts());
   metric(out, "requests_total", "counter", requests_);
   queries_.seconds().write(out, "logarithm_aggregator_query_seconds");
-  agents_.write_metrics(out);
+  if (more_metrics_) more_metrics_(out);
   net::Response response = plain(200, std::move(out));
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   co_return response;

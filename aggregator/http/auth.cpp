@@ -15,18 +15,26 @@ bool same(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+Result<std::string> tenant_of_token(const std::string& token,
+                                    const std::vector<TokenGrant>& tokens) {
+  if (tokens.empty()) return std::string("default");
+  std::optional<std::string> tenant;
+  for (const TokenGrant& grant : tokens) {
+    if (same(token, grant.token)) tenant = grant.tenant;
+  }
+  if (!tenant) return Error(ErrorCode::invalid, "the token is not known here");
+  return *tenant;
+}
+
 std::optional<std::string> tenant_of(const net::Request& request,
                                      const std::vector<TokenGrant>& tokens) {
   if (tokens.empty()) return "default";
   auto header = net::find_header(request.headers, "Authorization");
   constexpr std::string_view kBearer = "Bearer ";
   if (!header || !header->starts_with(kBearer)) return std::nullopt;
-  const std::string_view given = header->substr(kBearer.size());
-  std::optional<std::string> tenant;
-  for (const TokenGrant& grant : tokens) {
-    if (same(given, grant.token)) tenant = grant.tenant;
-  }
-  return tenant;
+  auto tenant = tenant_of_token(std::string(header->substr(kBearer.size())), tokens);
+  if (!tenant.ok()) return std::nullopt;
+  return *tenant;
 }
 
 }  // namespace logarithm::aggregator

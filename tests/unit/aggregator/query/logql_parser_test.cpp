@@ -137,7 +137,7 @@ TEST_CASE("LogQL: an error carries the byte where it is") {
       {R"({rank="2"} rank)", 11},
       {R"(|= "\q")", 4},
       {R"(| a == 1 $)", 9},
-      {"rate({rank=\"2\"}[5m])", 16},  // the lexer meets [ first
+      {"rate({rank=\"2\"}[5m])", 15},  // the lexer meets [ first
       {"count_over_time(x)", 0},
       {R"(| a =~ 5)", 4},
   };
