@@ -42,6 +42,10 @@ class Parser {
   char peek() const { return p_[at_]; }
   bool starts(std::string_view what) const { return p_.substr(at_).starts_with(what); }
 
+  bool operator_follows() const {
+    return !done() && std::string_view("*+?{").find(peek()) != std::string_view::npos;
+  }
+
   Known alternation(int depth) {
     Known result = concatenation(depth);
     while (!failed_ && !done() && peek() == '|') {
@@ -174,7 +178,10 @@ class Parser {
         }
       }
       if (done()) return fail();
-      if (p_[at_++] == ')') return {"", {}};  // `(?i)`: holds to the end of the enclosing group
+      if (p_[at_++] == ')') {  // `(?i)`: holds to the end of the enclosing group
+        // RE2 lets `1(?i)*` repeat the 1.
+        return operator_follows() ? fail() : Known{"", {}};
+      }
     }
     Known inner = alternation(depth + 1);
     if (failed_ || done() || peek() != ')') return fail();
@@ -257,9 +264,7 @@ class Parser {
     const std::size_t stop = end == std::string_view::npos ? p_.size() : end;
     const auto text = p_.substr(at_, stop - at_);
     at_ = end == std::string_view::npos ? stop : end + 2;
-    const bool operated =
-        !done() && std::string_view("*+?{").find(peek()) != std::string_view::npos;
-    if (operated) return fail();
+    if (operator_follows()) return fail();
     const bool folded = fold_ && std::any_of(text.begin(), text.end(),
                                              [](char c) { return is_letter(c) || c < 0; });
     return folded ? Known{} : Known{std::string(text), {}};

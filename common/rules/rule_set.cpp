@@ -25,6 +25,14 @@ void add_meta(std::vector<MetaPair>& meta, MetaPair pair) {
   meta.push_back(std::move(pair));
 }
 
+// Two rules that say the same of a line (one general, one special) mark it once.
+void add_event(std::vector<EventMark>& events, const EventMark& mark) {
+  const bool known = std::any_of(events.begin(), events.end(), [&](const EventMark& e) {
+    return e.kind == mark.kind && e.klass == mark.klass;
+  });
+  if (!known) events.push_back(mark);
+}
+
 void raise_severity(Extraction& out, std::optional<Severity> severity) {
   if (severity && (!out.severity || *out.severity < *severity)) out.severity = severity;
 }
@@ -53,12 +61,13 @@ class CompiledRules final : public RuleSet {
     out.carry_iteration = false;
     out.time.reset();
 
+    std::string_view iteration;                        // where the body says it
     thread_local std::vector<std::uint8_t> candidate;  // scratch: no allocation per line
     candidate.assign(rules_.size(), 0);
     for (std::uint32_t i : unfiltered_) candidate[i] = 1;
     scanner_.scan(body, candidate);
     for (std::size_t i = 0; i < rules_.size(); ++i) {
-      if (candidate[i] != 0) apply_rule(rules_[i], body, stream, out);
+      if (candidate[i] != 0) apply_rule(rules_[i], body, stream, iteration, out);
     }
     drop_roots_of_cascades(out);
   }
@@ -67,30 +76,35 @@ class CompiledRules final : public RuleSet {
 
  private:
   static void apply_rule(const Rule& rule, std::string_view body, std::string_view stream,
-                         Extraction& out) {
+                         std::string_view& iteration, Extraction& out) {
     if (!rule.streams.empty() &&
         std::find(rule.streams.begin(), rule.streams.end(), stream) == rule.streams.end()) {
       return;
     }
     thread_local Regex::Groups groups;
     groups.clear();
-    if (rule.match && !rule.match->search(body, groups)) return;
-    take_fields(rule, groups, out);
-    if (rule.each && !take_pairs(rule, body, groups, out) && !rule.match) return;
+    // Most candidates miss. Without captures RE2 runs its DFA alone, which an anchored pattern
+    // leaves after a few bytes; with captures it would start the slow matcher at once on a short
+    // text.
+    if (rule.match && (!rule.match->search(body) || !rule.match->search(body, groups))) return;
+    take_fields(rule, groups, iteration, out);
+    if (rule.each && !take_pairs(rule, body, groups, iteration, out) && !rule.match) return;
     for (const auto& constant : rule.constants) add_meta(out.meta, constant);
     raise_severity(out, rule.severity);
     for (const auto& by_group : rule.group_severity) {
       const auto& text = groups[by_group.group];
       if (text) raise_severity(out, by_group.level ? by_group.level : parse_severity(*text));
     }
-    if (rule.event) out.events.push_back(*rule.event);
+    if (rule.event) add_event(out.events, *rule.event);
   }
 
-  static void take_fields(const Rule& rule, const Regex::Groups& groups, Extraction& out) {
+  static void take_fields(const Rule& rule, const Regex::Groups& groups,
+                          std::string_view& iteration, Extraction& out) {
     if (rule.iteration_group && groups[*rule.iteration_group]) {
       const auto value = parse_int(*groups[*rule.iteration_group], true);
       if (value && !out.iteration) {
         out.iteration = value;
+        iteration = *groups[*rule.iteration_group];
         out.carry_iteration = rule.carry_iteration;
       }
     }
@@ -102,7 +116,7 @@ class CompiledRules final : public RuleSet {
 
   // The pairs of `each` as float fields; returns whether there was any.
   static bool take_pairs(const Rule& rule, std::string_view body, const Regex::Groups& groups,
-                         Extraction& out) {
+                         std::string_view iteration, Extraction& out) {
     thread_local Regex::Groups pair;
     std::size_t from = 0;
     bool any = false;
@@ -111,8 +125,8 @@ class CompiledRules final : public RuleSet {
       const auto end = static_cast<std::size_t>(pair[0]->data() - body.data()) + pair[0]->size();
       from = pair[0]->empty() ? end + 1 : end;
       const auto &key = pair[rule.each_key], &text = pair[rule.each_value];
-      if (!key || !text || captured(rule, groups, *text)) continue;
-      const auto value = parse_double(*text);
+      if (!key || !text || overlaps(iteration, *text) || captured(rule, groups, *text)) continue;
+      const auto value = pair_value(*text);
       std::string name = metric_name(*key);
       if (!value || name.empty()) continue;
       const bool point =
@@ -123,10 +137,18 @@ class CompiledRules final : public RuleSet {
     return any;
   }
 
-  // What `match` has captured as a field ("step=60") is not a pair a second time.
+  // "5,856" is a number here: metric lines print thousands.
+  static std::optional<double> pair_value(std::string_view text) {
+    if (text.find(',') == std::string_view::npos) return parse_double(text);
+    std::string digits(text);
+    std::erase(digits, ',');
+    return parse_double(digits);
+  }
+
+  // What `match` has captured as a field is not a pair a second time; nor is the iteration,
+  // whichever rule found it.
   static bool captured(const Rule& rule, const Regex::Groups& groups, std::string_view text) {
     auto taken = [&](std::size_t group) { return groups[group] && overlaps(*groups[group], text); };
-    if (rule.iteration_group && taken(*rule.iteration_group)) return true;
     return std::any_of(rule.fields.begin(), rule.fields.end(),
                        [&](const Rule::Field& field) { return taken(field.group); });
   }

@@ -27,7 +27,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
   word = word.substr(0, 64);
   std::string best;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t least = std::max<std::size_t>(word.size() < 3 ? 1 : 2, word.size() / 3) + 1;
   for (const auto& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < least) {

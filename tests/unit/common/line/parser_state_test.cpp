@@ -1,0 +1,64 @@
+#include "common/line/parser_state.h"
+
+#include <doctest/doctest.h>
+
+namespace logarithm {
+namespace {
+
+ParserState full_state() {
+  ParserState state;
+  state.iteration = -7;
+  state.last_time = 1'796'011'892'336'086'000;
+  state.last_time_observed = 5;
+  state.utc_offset_minutes = -345;
+  state.record.kind = OpenRecord::Kind::traceback;
+  state.record.head = 1ull << 60;
+  state.record.severity = Severity::error;
+  state.record.callsite = "train.py:88";
+  state.record.lines = 3;
+  state.record.bytes = 400;
+  state.record.last_observed = 6;
+  state.record.rank = 12;
+  state.piece = OpenPiece{9, Severity::info, "a.cc:1"};
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("Parser state: is read back as it was written") {
+  const ParserState state = full_state();
+  const auto read = decode_state(encode_state(state));
+  REQUIRE(read.ok());
+  CHECK(encode_state(*read) == encode_state(state));
+  CHECK(read->iteration == -7);
+  CHECK(read->record.callsite == "train.py:88");
+  CHECK(read->record.rank == 12);
+  CHECK(read->piece->head == 9);
+  CHECK(encode_state(*decode_state(encode_state(ParserState()))) == encode_state(ParserState()));
+}
+
+TEST_CASE(
+    "Parser state: every cut is corrupt, every flipped byte is refused or read, never a crash") {
+  const std::string bytes = encode_state(full_state());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(decode_state(std::string_view(bytes).substr(0, size)).ok());
+  }
+  CHECK_FALSE(decode_state(bytes + "x").ok());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      const auto read = decode_state(damaged);
+      if (!read.ok()) CHECK(read.error().code() == ErrorCode::corrupt);
+    }
+  }
+}
+
+TEST_CASE("Parser state: stays within a few KiB whatever the call site is") {
+  ParserState state = full_state();
+  state.record.callsite = std::string(100'000, 'x');
+  CHECK(encode_state(state).size() < 4096);
+  CHECK(decode_state(encode_state(state)).ok());
+}
+
+}  // namespace logarithm

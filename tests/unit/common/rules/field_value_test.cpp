@@ -1,0 +1,46 @@
+#include "common/rules/field_value.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+namespace logarithm {
+
+TEST_CASE("Field value: doubles, with nan and inf in any case and sign") {
+  CHECK(parse_double("1.0e-02") == 0.01);
+  CHECK(parse_double("-5") == -5.0);
+  CHECK(std::isnan(*parse_double("NaN")));
+  CHECK(std::isnan(*parse_double("-nan")));
+  CHECK(parse_double("-inf") == -INFINITY);
+  CHECK(parse_double("+Infinity") == INFINITY);
+  for (const char* text : {"", "-", "1.2.3", "nan(1)", "--1", "0x1p3", "1 ", "infx"}) {
+    CAPTURE(std::string(text));
+    CHECK_FALSE(parse_double(text).has_value());
+  }
+}
+
+TEST_CASE("Field value: integers, with thousands where the rule says so") {
+  CHECK(parse_int("5,856", true) == 5856);
+  CHECK_FALSE(parse_int("5,856").has_value());
+  CHECK(parse_int("+7") == 7);
+  CHECK(parse_int("-9223372036854775808") == INT64_MIN);
+  CHECK_FALSE(parse_int("9223372036854775808").has_value());
+}
+
+TEST_CASE("Field value: what is no number of its type stays as text") {
+  CHECK(std::get<std::string>(field_value(FieldType::integer, "99999999999999999999")) ==
+        "99999999999999999999");
+  CHECK(std::get<std::int64_t>(field_value(FieldType::integer, "12")) == 12);
+  CHECK(std::get<double>(field_value(FieldType::floating, "12")) == 12.0);
+}
+
+TEST_CASE("Field value: names of metrics are normalised") {
+  CHECK(metric_name("lm loss") == "lm_loss");
+  CHECK(metric_name("elapsed time per iteration (ms)") == "elapsed_time_per_iteration_ms");
+  CHECK(metric_name("critic/rewards/mean") == "critic_rewards_mean");
+  CHECK(metric_name("  --  ") == "");
+  CHECK(metric_name("Acc@1") == "acc_1");
+  CHECK(metric_name(std::string(200, 'a')).size() == 64);
+}
+
+}  // namespace logarithm

@@ -1,0 +1,53 @@
+#include "common/rules/literal_scanner.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace logarithm {
+
+TEST_CASE("Literal scanner: finds exactly what a plain search finds") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  auto word = [&](unsigned most) {
+    std::string out;
+    const auto size = 1 + random() % most;
+    for (unsigned i = 0; i < size; ++i) out.push_back(static_cast<char>('a' + random() % 3));
+    return out;
+  };
+  for (int round = 0; round < 300; ++round) {
+    LiteralScanner scanner;
+    std::vector<std::string> literals;
+    for (unsigned i = 0; i < 8; ++i) literals.push_back(word(4));
+    for (std::uint32_t i = 0; i < literals.size(); ++i) scanner.add(literals[i], i);
+    scanner.build();
+    for (int k = 0; k < 20; ++k) {
+      const std::string text = word(30) + "z" + word(5);
+      std::vector<std::uint8_t> found(literals.size(), 0);
+      scanner.scan(text, found);
+      for (std::size_t i = 0; i < literals.size(); ++i) {
+        CHECK((found[i] != 0) == (text.find(literals[i]) != std::string::npos));
+      }
+    }
+  }
+}
+
+TEST_CASE("Literal scanner: without literals nothing is found, all byte values can be literals") {
+  LiteralScanner none;
+  none.build();
+  std::vector<std::uint8_t> found(256, 0);
+  none.scan("abc", found);
+  CHECK(std::count(found.begin(), found.end(), 1) == 0);
+
+  LiteralScanner all;
+  for (std::uint32_t c = 0; c < 256; ++c) all.add(std::string(1, static_cast<char>(c)), c);
+  all.build();
+  all.scan("a\xFF", found);
+  CHECK(std::count(found.begin(), found.end(), 1) == 2);
+  CHECK(found['a'] == 1);
+  CHECK(found[255] == 1);
+}
+
+}  // namespace logarithm
