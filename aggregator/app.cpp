@@ -133,6 +133,7 @@ asio::awaitable<Status> App::serve() {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await server_->run();
   stop();
+  tasks_->request_stop();  // signals and upkeep
   co_return Status();
 }
 
@@ -155,7 +156,6 @@ asio::awaitable<Status> App::maintain() {
       LGR_WARN("upkeep failed error={} held_back={}", more.error().message(), held);
     }
     if (more.ok() && *more) continue;
-    // Short naps: the group's stop comes only after the server's.
     co_await clock_.sleep_for(kUpkeepEvery);
   }
   co_return Status();

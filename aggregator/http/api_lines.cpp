@@ -105,6 +105,7 @@ Api::Answer Api::lines(Call call) {
   auto place = queries_.try_admit();
   if (!place) co_return busy();
   parsed.request.memory = queries_.options().memory;
+  parsed.request.clock = &queries_.clock();
   const JobKey job = parsed.request.job;
   const bool ndjson = parsed.request.ndjson;
   auto task = std::make_shared<LinesTask>(storage_, std::move(parsed.request));
@@ -241,6 +242,7 @@ Api::Answer Api::raw(Call call) {
   if (!request.ok()) co_return problem_of(request.error());
   auto place = queries_.try_admit();
   if (!place) co_return busy();
+  request->clock = &queries_.clock();
   auto task = std::make_shared<RawTask>(storage_, std::move(*request));
   auto running = queries_.run(task);
   Status status = co_await std::move(running);

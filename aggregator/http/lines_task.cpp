@@ -20,12 +20,21 @@ LinesTask::LinesTask(Storage& storage, LinesRequest request)
     : storage_(storage), request_(std::move(request)) {}
 
 Status LinesTask::open(BlockingToken& token) {
+  scanner_.reset();
   LGR_TRY(view_, open_job(token, storage_, request_.job));
   ScanLimits limits;
   limits.memory = request_.memory;
   if (request_.limit) limits.keep = static_cast<std::size_t>(*request_.limit) + 1;
-  scanner_ = std::make_unique<Scanner>(*view_, request_.plan, limits);
+  ScanPlan plan = request_.plan;
+  if (last_) plan.after = last_;
+  scanner_ = std::make_unique<Scanner>(*view_, std::move(plan), limits);
+  if (request_.clock != nullptr) opened_ = request_.clock->now();
   return {};
+}
+
+// Only once lines were given: until then there is no place to go on from.
+bool LinesTask::is_old() const {
+  return request_.clock != nullptr && last_ && request_.clock->now() - opened_ > kSnapshotAge;
 }
 
 void LinesTask::end_with_cursor() {
@@ -41,7 +50,7 @@ void LinesTask::end_with_cursor() {
 }
 
 Result<bool> LinesTask::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
-  if (!view_) LGR_CHECK(open(token));
+  if (!view_ || is_old()) LGR_CHECK(open(token));
   ScanTurn turn;
   turn.max_rows = kPieceRows;
   turn.max_bytes = kPieceBytes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,7 +20,11 @@ struct LinesRequest {
   std::optional<std::uint64_t> limit;  // absent: all
   bool ndjson = false;                 // lines as records, given piece by piece; else as one page
   std::size_t memory = 256u << 20;
+  const Clock* clock = nullptr;  // with it, a long answer renews its snapshot
 };
+
+// A snapshot holds read transactions; a long answer goes on with a new one after this.
+inline constexpr std::chrono::seconds kSnapshotAge{10};
 
 // Makes the JSON of a lines answer: the lines only, without what surrounds them.
 class LinesTask final : public QueryTask {
@@ -45,12 +50,14 @@ class LinesTask final : public QueryTask {
   static constexpr std::size_t kPieceRows = 1024;
 
   Status open(BlockingToken& token);
+  bool is_old() const;
   void end_with_cursor();
 
   Storage& storage_;
   LinesRequest request_;
   std::unique_ptr<JobView> view_;
   std::unique_ptr<Scanner> scanner_;
+  MonotonicTime opened_{};
   JsonWriter writer_;
   std::uint64_t written_ = 0;
   std::optional<OrderKey> last_;

@@ -15,6 +15,7 @@ struct RawRequest {
   JobKey job;
   StreamId stream;
   std::uint64_t from = 0, to = UINT64_MAX;  // lines that begin in [from, to)
+  const Clock* clock = nullptr;             // with it, a long answer renews its snapshot
 };
 
 // The exact bytes of one stream generation in offset order, block by block.
@@ -30,6 +31,8 @@ class RawTask final : public QueryTask {
   std::size_t gaps() const;
 
  private:
+  Status open(BlockingToken& token);
+
   static constexpr std::size_t kPieceBytes = 1u << 20;
 
   Storage& storage_;
@@ -39,6 +42,8 @@ class RawTask final : public QueryTask {
   std::vector<BlockRef> blocks_;
   std::size_t next_ = 0;
   bool opened_ = false;
+  std::uint64_t done_ = 0;  // everything before this offset was given
+  MonotonicTime opened_at_{};
   std::string piece_;
 };
 
