@@ -8,9 +8,9 @@ namespace logarithm::agent::segment_format {
 
 inline constexpr char kMagic[4] = {'L', 'G', 'S', 'R'};
 inline constexpr std::uint16_t kVersion = 1;
-inline constexpr std::size_t kRecordHeader = 13;               // magic, length, CRC32C, type
-inline constexpr std::uint32_t kMaxPayload = 24u << 20;        // readers treat more as damage
-inline constexpr std::uint64_t kMaxSegment = 512ull << 20;     // readers quarantine more
+inline constexpr std::size_t kRecordHeader = 13;            // magic, length, CRC32C, type
+inline constexpr std::uint32_t kMaxPayload = 24u << 20;     // readers treat more as damage
+inline constexpr std::uint64_t kMaxSegment = 512ull << 20;  // readers quarantine more
 
 enum class RecordType : std::uint8_t {
   header = 1,      // first of a segment; the records of the snapshot follow it

@@ -11,8 +11,8 @@
 namespace logarithm::test {
 
 // Passes everything on to another file system, but fails the N-th operation (counted from arm()).
-// A failing append writes half of its bytes first. Loop N = 0, 1, 2… until fired() stays false: then
-// every failure point has run.
+// A failing append writes half of its bytes first. Loop N = 0, 1, 2… until fired() stays false:
+// then every failure point has run.
 class FaultFs final : public FileSystem {
  public:
   explicit FaultFs(FileSystem& below) : state_{below, -1, 0, false, ErrorCode::io} {}
