@@ -45,6 +45,7 @@ BANNED = [
     (r"co_spawn\([^;]*\[&", "a capturing lambda coroutine dies with its frame"),
     (r"co_await[^;(]*\([^;]*[({,]\s*\{", "g++ 12.2 destroys a braced temporary twice (T4)"),
     (r"co_await\s+\[", "g++ 12.2 destroys a capturing lambda twice (T4)"),
+    (r"co_await[^;{}]*\?[^;{}:]*:", "g++ 12.2 frees a conditional temporary in co_await twice (T4)"),
     (r"this_thread::sleep", "nobody can stop a sleeping thread"),
     (r"catch \(\.\.\.\)\s*\{\s*\}", "an error swallowed"),
     (r"awaitable<[^;{]*>\s+\w+\([^)]*BlockingToken", "a coroutine must not block"),
