@@ -56,7 +56,9 @@ void FileRegistry::add_writer(const RankProcess& rank, Descriptor descriptor, co
     entry.open_path.clear();
   } else {
     if (entry.paths.empty()) entry.paths.push_back(fd.link);
-    entry.open_path = open_path;
+    if (entry.open_path.empty() || descriptor == Descriptor::standard_output) {
+      entry.open_path = open_path;
+    }
   }
   // Whoever had ended before this process started belongs to an earlier attempt.
   std::erase_if(entry.writers, [&](const auto& writer) {

@@ -134,6 +134,7 @@ class Follower {
   // follower_read.cpp: reading and closing
   Status run_endings(BlockingToken& token, StepReport& report);
   Status read_round(BlockingToken& token, StepReport& report);
+  bool may_drop(const Tail& tail) const;
   Status settle(BlockingToken& token, Tail& tail);
   Status close_tail(BlockingToken& token, Tail& tail, const std::string& reason);
   std::optional<std::string> reason_to_close(const Tail& tail) const;

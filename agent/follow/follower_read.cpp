@@ -90,14 +90,20 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
   std::vector<StreamBase> gone;
   for (auto& [base, tail] : tails_) {
     LGR_CHECK(settle(token, *tail));
-    const bool unnamed = tail->unnamed_since && now_ - *tail->unnamed_since >= options_.rotate_wait;
-    if (tail->state != Tail::State::live && tail->targets.empty() &&
-        (unnamed || tail->state == Tail::State::closed)) {
+    if (tail->state != Tail::State::live && tail->targets.empty() && may_drop(*tail)) {
       gone.push_back(base);
     }
   }
   for (const StreamBase& base : gone) tails_.erase(base);
   return {};
+}
+
+// A file that is still undecided keeps its descriptor for long: it is the only buffer of its bytes.
+bool Follower::may_drop(const Tail& tail) const {
+  if (tail.state == Tail::State::closed) return true;
+  const auto unnamed = tail.unnamed_since ? now_ - *tail.unnamed_since : MonotonicTime::duration(0);
+  const bool undecided = tail.state == Tail::State::asking || tail.original.has_value();
+  return undecided ? unnamed >= options_.deleted_age : unnamed >= options_.rotate_wait;
 }
 
 // What follows from quiet: names, attribute versions, the unfinished last line, the end.

@@ -39,7 +39,8 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
   }
   if (newest_known(tail.base) != nullptr) return resume_known(token, tail);
   if (tail.file.facts().size == 0) return {};  // no stream before the first byte
-  if (tail.targets.empty()) return {};
+  if (wanted_attributes(tail).job.empty())
+    return {};  // found by itself, and nothing known after all
   if (!tail.no_copy && !tail.imported) {
     if (copy_state(token, tail) == CopyState::wait) return {};
     tail.no_copy = true;
@@ -59,13 +60,6 @@ Status Follower::start_generation(Tail& tail) {
   checkpoint.stream = {tail.base, tail.generation};
   checkpoint.predecessor = tail.predecessor;
   checkpoint.attributes = wanted_attributes(tail);
-  if (tail.targets.empty()) {
-    // A file that no target names any more, cut under us: the facts of its last generation hold.
-    const StreamCheckpoint* newest = newest_known(tail.base);
-    checkpoint.attributes = newest != nullptr ? newest->attributes : tail.last_attributes;
-    checkpoint.attributes.version = 0;
-    checkpoint.attributes.from = 0;
-  }
   const StreamContext context = context_of(tail, checkpoint.attributes);
   LGR_TRY(tail.writer, StreamWriter::start(parts_, std::move(checkpoint), PrefixDigest(), context));
   tail.writer->source().copies = tail.copies;
@@ -92,6 +86,11 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
     }
   }
   const StreamCheckpoint& newest = generations.rbegin()->second;
+  if (tail.targets.empty()) {
+    tail.last_attributes = newest.attributes;
+    tail.last_attributes.version = 0;
+    tail.last_attributes.from = 0;
+  }
   tail.copies = parse_source_state(newest.source).copies;
   if (chosen == nullptr) {
     tail.generation = newest.stream.generation + 1;
@@ -189,7 +188,6 @@ void Follower::end_generation(BlockingToken& token, Tail& tail) {
   tail.predecessor = writer->stream().generation;
   tail.state = Tail::State::fresh;
   tail.no_copy = tail.starts_next = true;
-  tail.last_attributes = writer->attributes();
   tail.file.begin_generation(now_);
   const std::set<std::string> paths(tail.paths.begin(), tail.paths.end());
   std::vector<CopyCheck> candidates;

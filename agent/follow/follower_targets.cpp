@@ -69,6 +69,7 @@ void Follower::bind(Target& target, Tail* tail) {
     tail->targets.push_back(&target);
     tail->facts_changed = true;
     add_name(tail->paths, target.facts.path);
+    tail->last_attributes = wanted_attributes(*tail);
   }
 }
 
@@ -175,7 +176,7 @@ StreamAttributes Follower::wanted_attributes(const Tail& tail) const {
       first = target;
     }
   }
-  if (first == nullptr) return out;
+  if (first == nullptr) return tail.last_attributes;
   const FollowTarget& facts = first->facts;
   out.job = facts.job;
   out.process = facts.process;

@@ -33,7 +33,7 @@ struct Follower::Tail {
   std::uint32_t generation = 0;  // to start with when nothing is known
   std::optional<std::uint32_t> predecessor;
   bool starts_next = false;          // the last generation was cut under us: begin the next
-  StreamAttributes last_attributes;  // of that generation
+  StreamAttributes last_attributes;  // what its targets said last
   std::vector<StreamBase> copies;
   std::uint64_t closed_at_size = 0;
 

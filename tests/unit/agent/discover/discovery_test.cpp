@@ -15,8 +15,6 @@ namespace {
 using test::FakeProc;
 
 constexpr UnixNanos kSecond = 1'000'000'000;
-// After every file time of the tests, so that no file counts as fresh.
-constexpr UnixNanos kNow = 4'000'000'000 * kSecond;
 
 struct Fixture {
   FakeProc proc;
@@ -24,11 +22,17 @@ struct Fixture {
   WorkerPool pool{1};
   DiscoveryOptions options;
   std::unique_ptr<Discovery> discovery;
-  UnixNanos now = kNow;
+  UnixNanos now = 0;  // a minute after the files are made, so that none counts as fresh
 
   Fixture() {
     options.proc_root = proc.root();
     options.host = "host1";
+    now = modified(dir.path()) + 60 * kSecond;
+  }
+  static UnixNanos modified(const std::string& path) {
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    return status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
   }
   std::string touch(const std::string& name, const std::string& bytes = "line\n") {
     std::filesystem::create_directories(std::filesystem::path(dir.file(name)).parent_path());
@@ -310,12 +314,9 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: files in our own directories are never fo
 }
 
 TEST_CASE_FIXTURE(Fixture, "Discovery: an empty new file waits a moment for its process") {
-  now = 0;
   touch("new.log", "");
   options.files = {{.glob = dir.file("*.log"), .job = "j", .path = ""}};
-  struct stat status {};
-  REQUIRE(::stat(dir.file("new.log").c_str(), &status) == 0);
-  now = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec - kSecond + 1;
+  now = modified(dir.file("new.log")) - kSecond + 1;
 
   CHECK(scan().targets.empty());
   now += 2 * kSecond;

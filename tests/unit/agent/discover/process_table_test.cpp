@@ -115,13 +115,13 @@ TEST_CASE_FIXTURE(Fixture, "Process table: an exit is bounded by when it was las
 TEST_CASE_FIXTURE(Fixture, "Process table: a pid that was given away is another process") {
   proc.put({.pid = 10, .start_ticks = 1000, .environment = worker(0)});
   scan(kStart);
-  proc.put({.pid = 10, .start_ticks = 9000, .environment = worker(0)});
+  proc.put({.pid = 10, .start_ticks = 10'003, .environment = worker(0)});
   scan(kStart + kSecond / 20);
 
   REQUIRE(table.ranks().size() == 2);
   CHECK(table.ranks().begin()->second.info.exit.has_value());
   REQUIRE(living().size() == 1);
-  CHECK(living().at(0)->info.start == FakeProc::kBoot + 90 * kSecond);
+  CHECK(living().at(0)->info.start == kStart + 3 * FakeProc::kTick);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -149,15 +149,20 @@ TEST_CASE_FIXTURE(Fixture, "Process table: a zombie has exited") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "Process table: an environment that comes with exec is found") {
-  proc.put({.pid = 10, .environment = {}, .name = "sh"});
+  std::uint64_t start_ticks = 9990;
+  UnixNanos later = kStart + ProcessTable::kMinRecheck;
+  SUBCASE("soon, while the process is young") {}
+  SUBCASE("in a minute, when it is old") {
+    start_ticks = 10;
+    later = kStart + ProcessTable::kMaxRecheck;
+  }
+  proc.put({.pid = 10, .start_ticks = start_ticks, .name = "sh"});
   scan(kStart);
   CHECK(table.ranks().empty());
+  proc.put({.pid = 10, .start_ticks = start_ticks, .environment = worker(3)});
 
-  proc.put({.pid = 10, .environment = worker(3)});
-  CHECK(hint(kStart + kSecond));
-  scan(kStart + kSecond);
-  CHECK(table.ranks().empty());  // old enough to be asked rarely
-  scan(kStart + 60 * kSecond);
+  CHECK(hint(later));
+  scan(later);
 
   CHECK(living().contains(3));
 }
