@@ -32,6 +32,12 @@ void Follower::set_targets(std::vector<FollowTarget> targets) {
   // Originals before what may be their rotated copies: a rotation only makes a name longer.
   std::stable_sort(targets.begin(), targets.end(),
                    [](const auto& a, const auto& b) { return a.path.size() < b.path.size(); });
+  const bool same = targets_known_ &&
+                    std::equal(targets.begin(), targets.end(), targets_.begin(), targets_.end(),
+                               [](const FollowTarget& facts, const auto& target) {
+                                 return facts == target->facts;
+                               });
+  if (same) return;
   std::map<std::pair<std::string, std::string>, Tail*> bound;
   std::map<std::pair<std::string, std::string>, bool> done;
   for (const auto& target : targets_) {
@@ -76,7 +82,7 @@ void Follower::bind(Target& target, Tail* tail) {
 void Follower::look_at_targets(BlockingToken& token, bool all) {
   for (const auto& target : targets_) {
     if (target->done) continue;
-    if (all || !target->looked || target->tail == nullptr) look_at_target(token, *target);
+    if (all || !target->looked) look_at_target(token, *target);
   }
   if (all && !orphans_done_ && !options_.once) adopt_orphans(token);
   for (auto& [base, tail] : tails_) {
