@@ -21,7 +21,13 @@ struct HttpServerOptions {
 };
 
 struct HttpServerStats {
-  std::uint64_t connections = 0, open = 0, refused = 0, requests = 0;
+  std::uint64_t connections = 0, open = 0, requests = 0;
+  std::uint64_t refused = 0;    // over max_connections: 503
+  std::uint64_t too_large = 0;  // over max_body or max_header: 413, 431
+  std::uint64_t malformed = 0;  // 400
+  std::uint64_t timeouts = 0;   // idle or too slow
+  std::uint64_t abandoned = 0;  // the client left before its answer had ended
+  std::uint64_t websockets = 0;
 };
 
 // HTTP/1.1 with keep-alive, chunked streaming, WebSocket upgrade. A client that closes its socket

@@ -1,0 +1,61 @@
+#include "cli/api_client.h"
+
+#include "common/net/client.h"
+#include "common/net/http_text.h"
+
+namespace logarithm::cli {
+namespace {
+
+// A page of lines as JSON may be large; a longer answer is streamed.
+constexpr std::size_t kMostAnswer = 1u << 30;
+// A query may think for long before its first byte.
+constexpr std::chrono::minutes kIdle(10);
+
+net::ClientOptions client_options(const std::string& token) {
+  net::ClientOptions options;
+  options.token = token;
+  options.max_message = kMostAnswer;
+  options.idle_timeout = kIdle;
+  return options;
+}
+
+Result<net::Response> checked(Result<net::Response> answer) {
+  if (!answer.ok() || answer->status < 400) return answer;
+  std::string detail = net::problem_detail(answer->body);
+  if (detail.empty()) detail = net::reason_phrase(answer->status);
+  ErrorCode code = ErrorCode::invalid;
+  if (answer->status == 404) code = ErrorCode::not_found;
+  if (answer->status >= 500 || answer->status == 429) code = ErrorCode::unavailable;
+  return Error(code, detail + " (" + std::to_string(answer->status) + ")");
+}
+
+}  // namespace
+
+Result<net::Url> ApiClient::target(const std::string& path, const Params& params) const {
+  net::Url url = server_;
+  if (url.scheme != "http") return Error(ErrorCode::invalid, "--server must be an http:// URL");
+  while (url.path.ends_with('/')) url.path.pop_back();  // a prefix in front of our paths
+  url.path += path + query_text(params);
+  return url;
+}
+
+Result<std::string> ApiClient::get(const std::string& path, const Params& params) {
+  LGR_TRY(net::Url url, target(path, params));
+  auto request = net::http_request(std::move(url), "GET", net::Headers(), std::string(),
+                                   client_options(token_));
+  LGR_TRY(net::Response answer, checked(runner_.run(std::move(request))));
+  return std::move(answer.body);
+}
+
+Result<net::Response> ApiClient::stream(const std::string& path, const Params& params,
+                                        const std::string& accept,
+                                        std::function<bool(std::string_view)> sink) {
+  LGR_TRY(net::Url url, target(path, params));
+  net::Headers headers;
+  if (!accept.empty()) headers.emplace_back("Accept", accept);
+  auto request =
+      net::http_stream(std::move(url), std::move(headers), client_options(token_), std::move(sink));
+  return checked(runner_.run(std::move(request)));
+}
+
+}  // namespace logarithm::cli

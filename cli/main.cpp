@@ -1,0 +1,25 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "common/base/logging.h"
+
+int main(int argc, char** argv) {
+  // A reader of our output that goes away is a failed write, not the end: there may be programs to
+  // stop and files to remove.
+  std::signal(SIGPIPE, SIG_IGN);
+  logarithm::init_logging(false);
+  logarithm::cli::Options options;
+  options.terminal = ::isatty(STDERR_FILENO) == 1;
+  options.colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  std::error_code unknown;
+  options.programs =
+      std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path().string();
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  return logarithm::cli::run_command_line(arguments, std::move(options));
+}

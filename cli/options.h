@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/config/problems.h"
+#include "common/net/http.h"
+
+namespace logarithm::cli {
+
+// Exit codes of all our programs.
+inline constexpr int kExitOk = 0, kExitFailure = 1, kExitUsage = 64, kExitConfig = 78;
+
+enum class Output { text, json, ndjson, raw };
+Result<Output> parse_output(const std::string& word);
+
+// What holds for every verb; flags win over the environment, that over the configuration file.
+struct Options {
+  std::string server = "http://127.0.0.1:7400";
+  std::string token;
+  std::string output = "text";
+  bool colour = false;    // stdout is a terminal (and NO_COLOR is not set)
+  bool terminal = false;  // stderr is one: progress may redraw its line
+  std::string programs;   // the directory of the sibling programs
+};
+
+// Reads `server`, `token` and `output` from `file` into `options`. The Error is for a file that
+// cannot be read at all; wrong values are in the Problems.
+Result<config::Problems> load_config(const std::string& file, Options& options);
+
+// The effective configuration as YAML, the token masked.
+std::string describe(const Options& options);
+
+}  // namespace logarithm::cli

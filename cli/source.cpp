@@ -1,0 +1,65 @@
+#include "cli/source.h"
+
+#include <CLI/App.hpp>
+#include <filesystem>
+
+namespace logarithm::cli {
+
+void FileOptions::add_to(CLI::App& app) {
+  app.add_option("--files", files,
+                 "Read log files in place of a server's job: directories and files")
+      ->type_name("DIR|FILE")
+      ->group("Files");
+  app.add_option("--path", path,
+                 "With --files: RE2 on the path; its groups (job, attempt, host, rank, local_rank, "
+                 "stream) become attributes")
+      ->group("Files");
+  app.add_option("--tz", tz, "With --files: time zone of times that name none")->group("Files");
+  app.add_option("--job", job, "With --files: the job's name (default: the directory's)")
+      ->group("Files");
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path, unknown);
+}
+
+Status split_files(std::vector<std::string>& files, std::vector<std::string>& positionals,
+                   const std::function<bool(const std::string&)>& exists) {
+  if (files.empty()) return {};
+  if (!exists(files.front())) {
+    return Error(ErrorCode::invalid, "--files: no such file or directory: " + files.front());
+  }
+  std::vector<std::string> real, others;
+  for (std::string& value : files) {
+    if (exists(value)) {
+      real.push_back(std::move(value));
+    } else {
+      others.push_back(std::move(value));
+    }
+  }
+  files = std::move(real);
+  positionals.insert(positionals.begin(), others.begin(), others.end());
+  return {};
+}
+
+Result<Source> open_source(Runner& runner, const Options& options, const FileOptions& files) {
+  if (!files.used()) {
+    LGR_TRY(net::Url server, net::parse_url(options.server));
+    return Source{ApiClient(runner, std::move(server), options.token), "", nullptr};
+  }
+  ImportRequest request;
+  request.job = files.job.empty() ? default_job(files.files.front()) : files.job;
+  request.roots = files.files;
+  request.path = files.path;
+  request.tz = files.tz;
+  LGR_TRY(auto owned, PrivateServer::start(runner, options, request));
+  ApiClient api(runner, owned->url(), "");
+  return Source{std::move(api), request.job, std::move(owned)};
+}
+
+std::string job_path(const std::string& job, const std::string& what) {
+  return "/api/v1/jobs/" + net::percent_encode(job) + (what.empty() ? "" : "/" + what);
+}
+
+}  // namespace logarithm::cli

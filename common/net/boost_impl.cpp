@@ -1,0 +1,4 @@
+// Asio and Beast, compiled once (BOOST_ASIO_SEPARATE_COMPILATION,
+// BOOST_BEAST_SEPARATE_COMPILATION).
+#include <boost/asio/impl/src.hpp>
+#include <boost/beast/src.hpp>

@@ -1,0 +1,23 @@
+# cmake -DSOURCE=… -DEXPECT=<regex, or empty when it must compile> -P check.cmake -- <compiler> <flags…>
+# Runs the compiler on SOURCE (syntax only) and looks at the outcome and the diagnostic.
+set(command)
+set(after FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(after)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
+    set(after TRUE)
+  endif()
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${command} -fsyntax-only ${SOURCE}
+                RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(EXPECT STREQUAL "")
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${SOURCE} should compile:\n${output}")
+  endif()
+elseif(status EQUAL 0)
+  message(FATAL_ERROR "${SOURCE} compiles and should not")
+elseif(NOT output MATCHES "${EXPECT}")
+  message(FATAL_ERROR "${SOURCE} fails for another reason than '${EXPECT}':\n${output}")
+endif()

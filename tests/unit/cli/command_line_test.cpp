@@ -1,0 +1,330 @@
+#include "cli/command_line.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "common/net/http_server.h"
+#include "tests/support/temp_dir.h"
+
+namespace logarithm::cli {
+namespace {
+
+namespace asio = boost::asio;
+using Words = std::vector<std::string>;
+
+std::string read_file(const std::string& name) {
+  std::ifstream in(name, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+// Puts stdout and stderr of this process into files while it lives.
+class Capture {
+ public:
+  explicit Capture(const test::TempDir& dir) : out_(dir.file("stdout")), err_(dir.file("stderr")) {
+    flush();
+    saved_[0] = redirect(STDOUT_FILENO, out_);
+    saved_[1] = redirect(STDERR_FILENO, err_);
+  }
+  ~Capture() { restore(); }
+  std::string out() {
+    restore();
+    return read_file(out_);
+  }
+  std::string err() {
+    restore();
+    return read_file(err_);
+  }
+
+ private:
+  static void flush() {
+    std::fflush(stdout);
+    std::fflush(stderr);
+  }
+  static int redirect(int fd, const std::string& file) {
+    const int saved = ::dup(fd);
+    const int target = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(target, fd);
+    ::close(target);
+    return saved;
+  }
+  void restore() {
+    if (saved_[0] < 0) return;
+    flush();
+    ::dup2(saved_[0], STDOUT_FILENO);
+    ::dup2(saved_[1], STDERR_FILENO);
+    ::close(saved_[0]);
+    ::close(saved_[1]);
+    saved_[0] = saved_[1] = -1;
+  }
+
+  std::string out_, err_;
+  int saved_[2] = {-1, -1};
+};
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+Outcome run(Words words) {
+  test::TempDir dir;
+  Capture capture(dir);
+  Outcome outcome;
+  outcome.status = run_command_line(std::move(words), Options());
+  outcome.out = capture.out();
+  outcome.err = capture.err();
+  return outcome;
+}
+
+class Pieces final : public net::BodyStream {
+ public:
+  explicit Pieces(Words pieces) : pieces_(std::move(pieces)) {}
+  asio::awaitable<Result<std::optional<std::string>>> next() override {
+    if (at_ == pieces_.size()) co_return std::optional<std::string>();
+    co_return std::optional<std::string>(pieces_[at_++]);
+  }
+  void abandoned() override {}
+
+ private:
+  Words pieces_;
+  std::size_t at_ = 0;
+};
+
+// Stands for an aggregator: three lines in two pages, one stream.
+class FakeApi final : public net::HttpHandler {
+ public:
+  asio::awaitable<net::Response> handle(net::Request request) override {
+    last = request;
+    net::Response response;
+    if (request.path == "/api/v1/jobs") {
+      response.body =
+          R"({"jobs":[{"job":"run7","state":"ended","attempts":[0,1],"ranks":"0-3","hosts":["n1"],)"
+          R"("lines":12,"bytes":"2048","last_iteration":70,"errors":1,"last_time":"2026-11-30T04:33:29.1Z"}]})";
+    } else if (request.path == "/api/v1/jobs/run7/lines") {
+      lines(request, response);
+    } else if (request.path == "/api/v1/context") {
+      response.body = R"({"lines":[{"id":"a.0:0","time":"t","text":"one"}],"next":null})";
+    } else if (request.path == "/api/v1/jobs/run7/streams") {
+      response.body =
+          R"({"streams":[{"id":"a.0","generation":0,"rank":1,"name":"stdout","end":"6","gaps":[]}]})";
+    } else if (request.path == "/api/v1/jobs/run7/raw") {
+      const auto from = request.param("from").value_or("0");
+      response.headers.emplace_back("X-Logarithm-Gaps", std::to_string(gaps));
+      const std::string bytes = std::string("ab\n\0\xff\n", 6);
+      response.stream =
+          std::make_shared<Pieces>(Words{bytes.substr(std::stoul(std::string(from)))});
+    } else {
+      response.status = 404;
+      response.content_type = "application/problem+json";
+      response.body = R"({"status":404,"detail":"no such job: run8"})";
+    }
+    co_return response;
+  }
+  std::optional<net::Response> check_websocket(const net::Request&) override {
+    net::Response no;
+    no.status = 404;
+    return no;
+  }
+  asio::awaitable<void> websocket(net::Request, std::shared_ptr<net::WsConnection>) override {
+    co_return;
+  }
+
+  net::Request last;
+  int gaps = 0;
+
+ private:
+  static void lines(const net::Request& request, net::Response& response) {
+    if (!request.param("cursor")) {
+      response.stream = std::make_shared<Pieces>(Words{
+          "{\"id\":\"a.0:0\",\"time\":\"t\",\"text\":\"one\"}\n{\"id\":\"a.0:4\",",
+          "\"time\":\"t\",\"text\":\"two\"}\n",
+          "{\"end\":{\"next\":\"c1\",\"completeness\":{\"complete\":true,\"reasons\":[]}}}\n"});
+    } else {
+      response.stream = std::make_shared<Pieces>(
+          Words{"{\"id\":\"a.0:8\",\"time\":\"t\",\"text\":\"three\"}\n",
+                "{\"end\":{\"next\":null,\"completeness\":{\"complete\":true,\"reasons\":[]}}}\n"});
+    }
+  }
+};
+
+// A server on a thread of its own: the command line blocks the test's.
+class Server {
+ public:
+  Server() {
+    server_ = std::move(net::HttpServer::listen(io_, net::HttpServerOptions(), api).value());
+    auto ended = [](const std::exception_ptr&) {};
+    asio::co_spawn(io_, server_->run(), ended);
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  ~Server() {
+    asio::post(io_, [this] { server_->stop(std::chrono::milliseconds(0)); });
+    thread_.join();
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+  Outcome run(Words words) const {
+    words.insert(words.begin(), {"--server", url()});
+    return cli::run(std::move(words));
+  }
+
+  FakeApi api;
+
+ private:
+  asio::io_context io_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
+  for (const Words& words : std::vector<Words>{{},
+                                               {"nonsense"},
+                                               {"query"},
+                                               {"query", "j", "--limit", "0"},
+                                               {"query", "j", "--direction", "up"},
+                                               {"query", "j", "--since", "soon"},
+                                               {"query", "j", "--unknown"},
+                                               {"--output", "xml", "jobs"},
+                                               {"--server", "h:1", "jobs"},
+                                               {"--server", "https://h", "jobs"},
+                                               {"context"},
+                                               {"import", "/"},
+                                               {"import", "--job", "j", "/nonexistent"},
+                                               {"query", "--files", "/nonexistent"},
+                                               {"export", "j", "--output", "raw", "--grep", "x"},
+                                               {"export", "j", "--output", "raw", "--rank", "x"},
+                                               {"export", "j", "--output", "json"}}) {
+    std::string line;
+    for (const std::string& word : words) line += word + " ";
+    CAPTURE(line);
+    const Outcome outcome = run(words);
+    CHECK(outcome.status == kExitUsage);
+    CHECK_FALSE(outcome.err.empty());
+    CHECK(outcome.out.empty());
+  }
+}
+
+TEST_CASE("command line: --help and --version exit 0 and name only verbs that work") {
+  const Outcome help = run({"--help"});
+  CHECK(help.status == kExitOk);
+  for (const char* verb : {"jobs", "query", "context", "import", "export"}) {
+    CHECK(help.out.find(verb) != std::string::npos);
+  }
+  CHECK(help.out.find("triage") == std::string::npos);
+  CHECK(run({"query", "--help"}).out.find("--not-callsite") != std::string::npos);
+  CHECK(run({"--version"}).out == "logarithm " LGR_VERSION "\n");
+}
+
+TEST_CASE("command line: a broken configuration exits 78, a good one is shown") {
+  test::TempDir dir;
+  std::ofstream(dir.file("bad.yaml")) << "server: nowhere\n";
+  std::ofstream(dir.file("good.yaml")) << "server: http://h:1\n";
+
+  const Outcome bad = run({"--config", dir.file("bad.yaml"), "--check-config"});
+  CHECK(bad.status == kExitConfig);
+  CHECK(bad.err.find("bad.yaml:1: server: ") != std::string::npos);
+  CHECK(run({"--config", dir.file("none.yaml"), "jobs"}).status == kExitConfig);
+  const Outcome good = run({"--config", dir.file("good.yaml"), "--check-config"});
+  CHECK(good.status == kExitOk);
+  CHECK(good.out.find("server: \"http://h:1\"") != std::string::npos);
+  const Outcome flag =
+      run({"--config", dir.file("good.yaml"), "--server", "http://flag:2", "--check-config"});
+  CHECK(flag.out.find("server: \"http://flag:2\"") != std::string::npos);
+}
+
+TEST_CASE("command line: a server that is not there exits 1 and names it") {
+  const Outcome outcome = run({"--server", "http://127.0.0.1:1", "jobs"});
+  CHECK(outcome.status == kExitFailure);
+  CHECK(outcome.err.find("127.0.0.1:1") != std::string::npos);
+}
+
+TEST_CASE("jobs: a table, or what the server answered") {
+  Server server;
+  const Outcome text = server.run({"jobs"});
+  CHECK(text.status == kExitOk);
+  CHECK(text.out.find("run7  ended  0,1") != std::string::npos);
+  CHECK(text.out.find("2.0 KiB") != std::string::npos);
+  CHECK(server.run({"jobs", "--output", "json"}).out.starts_with("{\"jobs\":[{\"job\":\"run7\""));
+  CHECK(server.run({"jobs", "--output", "raw"}).out == "run7\n");
+}
+
+TEST_CASE("query: the newest lines in order of time, and a word about the rest") {
+  Server server;
+  const Outcome text = server.run(
+      {"query", "run7", "{rank=\"1\"}", "--limit", "2", "--grep", "[a,b]", "--grep", "c"});
+  CHECK(text.status == kExitOk);
+  CHECK(text.out == "t two\nt one\n");  // the fake sends them in this order
+  CHECK(text.err.find("there are more") != std::string::npos);
+  CHECK(server.api.last.param("direction") == "backward");
+  CHECK(server.api.last.param("query") == "{rank=\"1\"}");
+  CHECK(server.api.last.param("limit") == "2");
+  CHECK(server.api.last.param("grep") == "[a,b]");
+  CHECK(server.run({"query", "run7", "--direction", "forward", "--output", "raw"}).out ==
+        "one\ntwo\n");
+}
+
+TEST_CASE("query: the server's refusal exits 1 with its detail") {
+  Server server;
+  const Outcome outcome = server.run({"query", "run8"});
+  CHECK(outcome.status == kExitFailure);
+  CHECK(outcome.err.find("no such job: run8") != std::string::npos);
+  CHECK(outcome.out.empty());
+}
+
+TEST_CASE("context: marks the line that was asked for") {
+  Server server;
+  const Outcome outcome = server.run({"context", "a.0:0", "-B", "2", "-A", "3", "--all-ranks"});
+  CHECK(outcome.out == "> t one\n");
+  CHECK(server.api.last.param("before") == "2");
+  CHECK(server.api.last.param("after") == "3");
+  CHECK(server.api.last.param("all_ranks") == "true");
+}
+
+TEST_CASE("export: all pages, and from a cursor the rest") {
+  Server server;
+  const Outcome all = server.run({"export", "run7"});
+  CHECK(all.status == kExitOk);
+  CHECK(std::count(all.out.begin(), all.out.end(), '\n') == 3);
+  CHECK(all.out.find("\"end\"") == std::string::npos);
+  const Outcome rest = server.run({"export", "run7", "--cursor", "c1"});
+  CHECK(std::count(rest.out.begin(), rest.out.end(), '\n') == 1);
+}
+
+TEST_CASE("export --output raw: exact bytes on stdout and in files; a gap exits 1") {
+  Server server;
+  const std::string bytes("ab\n\0\xff\n", 6);
+  const Outcome whole = server.run({"export", "run7", "--rank", "1", "--output", "raw"});
+  CHECK(whole.status == kExitOk);
+  CHECK(whole.out == bytes);
+
+  test::TempDir dir;
+  const std::string file = dir.file("to/rank-1/stdout.log");
+  const Words to_files{"export", "run7", "--output", "raw", "--to", dir.file("to")};
+  CHECK(server.run(to_files).status == kExitOk);
+  CHECK(read_file(file) == bytes);
+
+  std::filesystem::remove(file);
+  std::ofstream(file + ".part", std::ios::binary) << "ab\n";
+  CHECK(server.run(to_files).status == kExitOk);
+  CHECK(server.api.last.param("from") == "3");
+  CHECK(read_file(file) == bytes);
+
+  server.api.gaps = 1;
+  const Outcome gap = server.run({"export", "run7", "--output", "raw"});
+  CHECK(gap.status == kExitFailure);
+  CHECK(gap.err.find("1 of 1 streams are not whole") != std::string::npos);
+  CHECK(server.run({"export", "run7", "--rank", "5", "--output", "raw"}).status == kExitFailure);
+}
+
+}  // namespace logarithm::cli
