@@ -125,12 +125,12 @@ Status Follower::settle(BlockingToken& token, Tail& tail) {
   }
   if (std::exchange(tail.moved, false)) note_path(token, tail);
   if (tail.facts_changed) LGR_CHECK(update_attributes(token, tail));
+  if (const std::optional<std::string> reason = reason_to_close(tail)) {
+    return close_tail(token, tail, *reason);
+  }
   if (tail.writer->unfinished() && tail.at_end && !tail.writer->blocked() &&
       now_ - tail.file.grown_at() >= options_.idle_flush) {
     tail.writer->flush(StreamParser::Flush::idle, wall_, now_);
-  }
-  if (const std::optional<std::string> reason = reason_to_close(tail)) {
-    return close_tail(token, tail, *reason);
   }
   return {};
 }

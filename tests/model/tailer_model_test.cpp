@@ -39,6 +39,8 @@ class TailerModel {
   }
 
   void check() {
+    const std::string& actions = trace_;
+    CAPTURE(actions);
     std::map<int, int> seen;
     for (const auto& [id, stream] : f_.log.streams) {
       std::string bytes;
@@ -53,11 +55,13 @@ class TailerModel {
         ++seen[std::atoi(text.c_str() + 5)];
       }
     }
-    int missing = 0, twice = 0;
+    int missing = 0, twice = 0, wrong = -1;
     for (int n = 0; n < next_; ++n) {
       if (seen[n] > 1) ++twice;
       if (seen[n] == 0 && !may_be_lost_.contains(n)) ++missing;
+      if (seen[n] > 1 || (seen[n] == 0 && !may_be_lost_.contains(n))) wrong = n;
     }
+    CAPTURE(wrong);
     CHECK(twice == 0);
     CHECK(missing == 0);
     CHECK(f_.log.problems.empty());
@@ -111,7 +115,9 @@ class TailerModel {
 
   void act() {
     if (!std::filesystem::exists(f_.path("app.log"))) current_.clear();
-    switch (pick(12)) {
+    const int action = pick(12);
+    trace_ += " " + std::to_string(action) + "@" + std::to_string(next_);
+    switch (action) {
       case 0:
         if (mode_ == Mode::copy_and_loss) break;
         complete();
@@ -176,6 +182,7 @@ class TailerModel {
   Mode mode_ = Mode::everything_but_loss;
   std::mt19937_64 random_;
   int next_ = 0;
+  std::string trace_;  // action@line
   bool half_ = false;
   std::vector<int> current_;  // lines in app.log now
   std::set<int> may_be_lost_;
