@@ -94,6 +94,9 @@ std::chrono::milliseconds Follower::wait_time(MonotonicTime now) const {
   MonotonicTime due = next_poll_;
   if (stalled_) due = std::min(due, retry_at_);
   for (const auto& [base, tail] : tails_) {
+    if (tail->state == Tail::State::asking || tail->original) {
+      due = std::min(due, now + kRetryLog);
+    }
     if (tail->state != Tail::State::live) continue;
     if (tail->writer->first_line_at()) {
       due = std::min(due, *tail->writer->first_line_at() + options_.block_age);

@@ -44,6 +44,9 @@ Follower::CopyState Follower::copy_state(BlockingToken& token, Tail& tail) {
       if (ending->stream().base == original->base) return CopyState::wait;
     }
     if (original->state == Tail::State::asking) return CopyState::wait;
+    const bool undecided = original->file.facts().size > 0 ||
+                           (!original->starts_next && newest_known(original->base) != nullptr);
+    if (original->state == Tail::State::fresh && undecided) return CopyState::wait;
     if (copy_of_ended(token, tail, original->base)) return CopyState::wait;
     if (original->state != Tail::State::live) continue;
     const StreamWriter& writer = *original->writer;

@@ -36,8 +36,15 @@ Status Follower::run_endings(BlockingToken& token, StepReport& report) {
 Status Follower::read_round(BlockingToken& token, StepReport& report) {
   std::vector<Tail*> ready;
   for (auto& [base, tail] : tails_) {
-    if (tail->state == Tail::State::fresh || tail->state == Tail::State::asking) {
+    if (tail->targets.empty() && !tail->file.is_open() && tail->state == Tail::State::live &&
+        tail->file.may_reopen(now_) && !tail->paths.empty() &&
+        !tail->file.reopen(token, fs_, tail->paths.back()).ok()) {
+      tail->file.postpone(now_);
+    }
+    const bool waits = tail->state == Tail::State::asking || tail->original.has_value();
+    if (waits || (tail->state == Tail::State::fresh && tail->changed)) {
       LGR_CHECK(resolve(token, *tail));
+      if (tail->state == Tail::State::fresh && tail->file.facts().size == 0) tail->changed = false;
     }
     if (tail->state != Tail::State::live) continue;
     if (tail->changed) ready.push_back(tail.get());
@@ -118,12 +125,12 @@ Status Follower::settle(BlockingToken& token, Tail& tail) {
   }
   if (std::exchange(tail.moved, false)) note_path(token, tail);
   if (tail.facts_changed) LGR_CHECK(update_attributes(token, tail));
+  if (const std::optional<std::string> reason = reason_to_close(tail)) {
+    return close_tail(token, tail, *reason);
+  }
   if (tail.writer->unfinished() && tail.at_end && !tail.writer->blocked() &&
       now_ - tail.file.grown_at() >= options_.idle_flush) {
     tail.writer->flush(StreamParser::Flush::idle, wall_, now_);
-  }
-  if (const std::optional<std::string> reason = reason_to_close(tail)) {
-    return close_tail(token, tail, *reason);
   }
   return {};
 }
@@ -138,7 +145,9 @@ std::optional<std::string> Follower::reason_to_close(const Tail& tail) const {
       return "deleted";
     }
   }
-  if (tail.changed) return std::nullopt;
+  // A lost handle of a file that still has a name is tried again, whatever happens meanwhile.
+  if (!tail.file.is_open() && !tail.at_end && !tail.targets.empty()) return std::nullopt;
+  if (tail.changed && tail.file.is_open()) return std::nullopt;
   if (options_.once) return tail.at_end ? std::optional<std::string>("once") : std::nullopt;
   if (!tail.at_end && tail.file.is_open()) return std::nullopt;
   if (deleted && quiet >= options_.rotate_wait &&

@@ -79,7 +79,8 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
     Result<bool> good = fits(token, tail.file.file(), facts.size, checkpoint.head,
                              checkpoint.position, checkpoint.tail_crc);
     if (!good.ok()) return {};  // unreadable for now
-    if (*good && chosen == nullptr) {
+    const bool has_bytes = checkpoint.position > 0 || it == generations.rbegin();
+    if (*good && has_bytes && chosen == nullptr) {
       chosen = &checkpoint;
     } else if (!checkpoint.closed) {
       end_unwatched(token, checkpoint, "truncated", &facts);

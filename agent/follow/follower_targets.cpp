@@ -32,6 +32,12 @@ void Follower::set_targets(std::vector<FollowTarget> targets) {
   // Originals before what may be their rotated copies: a rotation only makes a name longer.
   std::stable_sort(targets.begin(), targets.end(),
                    [](const auto& a, const auto& b) { return a.path.size() < b.path.size(); });
+  const bool same =
+      targets_known_ && std::equal(targets.begin(), targets.end(), targets_.begin(), targets_.end(),
+                                   [](const FollowTarget& facts, const auto& target) {
+                                     return facts == target->facts;
+                                   });
+  if (same) return;
   std::map<std::pair<std::string, std::string>, Tail*> bound;
   std::map<std::pair<std::string, std::string>, bool> done;
   for (const auto& target : targets_) {
@@ -76,7 +82,7 @@ void Follower::bind(Target& target, Tail* tail) {
 void Follower::look_at_targets(BlockingToken& token, bool all) {
   for (const auto& target : targets_) {
     if (target->done) continue;
-    if (all || !target->looked || target->tail == nullptr) look_at_target(token, *target);
+    if (all || !target->looked) look_at_target(token, *target);
   }
   if (all && !orphans_done_ && !options_.once) adopt_orphans(token);
   for (auto& [base, tail] : tails_) {
@@ -212,10 +218,6 @@ StreamContext Follower::context_of(const Tail& tail, const StreamAttributes& att
 // Facts that are learned correct the version that is there; another writer, job, attempt or rank
 // begins a new one. Facts that go away (the process ended) stay.
 Status Follower::update_attributes(BlockingToken& token, Tail& tail) {
-  if (tail.targets.empty()) {
-    tail.facts_changed = false;
-    return {};
-  }
   const StreamAttributes& old = tail.writer->attributes();
   StreamAttributes wanted = wanted_attributes(tail);
   std::vector<std::string> paths;
@@ -228,7 +230,8 @@ Status Follower::update_attributes(BlockingToken& token, Tail& tail) {
   if (std::ssize(paths) > kMostPaths) paths.erase(paths.begin(), paths.end() - kMostPaths);
   std::vector<std::string> aliases = old.aliases;
   for (const std::string& alias : wanted.aliases) add_name(aliases, alias);
-  const bool forgot = wanted.process.empty() && !old.process.empty() && wanted.job == old.job;
+  const bool forgot = tail.targets.empty() ||
+                      (wanted.process.empty() && !old.process.empty() && wanted.job == old.job);
   if (forgot) {
     wanted = old;
   } else if (std::find(paths.begin(), paths.end(), wanted.name) != paths.end()) {

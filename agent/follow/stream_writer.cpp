@@ -69,8 +69,9 @@ void StreamWriter::follow_position(std::string_view chunk, std::uint64_t chunk_o
     add_with_rungs(read_digest_, ladder_, chunk);
     unfinished_.append(chunk);
     if (position > position_digest_.offset()) {
-      LGR_ASSERT(position >= anchor_digest_.offset());
-      const auto moved = static_cast<std::size_t>(position - anchor_digest_.offset());
+      // Back beyond the kept bytes no parser goes; if one did, only the hash would be given up.
+      const std::uint64_t anchor = std::min(position, anchor_digest_.offset());
+      const auto moved = static_cast<std::size_t>(position - anchor);
       anchor_digest_.add(std::string_view(unfinished_).substr(0, moved));
       unfinished_.erase(0, moved);
       position_digest_ = anchor_digest_;

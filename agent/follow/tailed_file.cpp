@@ -93,18 +93,28 @@ TailedFile::Outcome TailedFile::read(BlockingToken& token, StreamWriter& writer,
                                      std::vector<char>& buffer, UnixNanos observed,
                                      MonotonicTime now, UnixNanos wall) {
   Outcome out;
-  out.change = look(token, writer.next_read(), now, wall);
-  if (out.change != FileChange::none) return out;
-  if (nul_scan_ > writer.next_read()) {
+  const std::uint64_t offset = writer.next_read();
+  Result<FileFacts> before = file_->facts(token);
+  if (!before.ok()) {
+    out.change = fail(before.error(), now);
+    return out;
+  }
+  backoff_ = std::chrono::seconds(0);
+  facts_ = *before;
+  if (before->size < offset) {
+    out.change = FileChange::shrank;
+    return out;
+  }
+  if (nul_scan_ > offset) {
     if (facts_.modified == nul_modified_) {
       return scan_nuls(token, writer, max, buffer, observed, now);
     }
     nul_scan_ = 0;  // somebody wrote: perhaps into the NULs
   }
-  const std::uint64_t offset = writer.next_read();
   const std::string& tail = writer.digest().tail();
-  const std::uint64_t there = facts_.size - offset;
+  const std::uint64_t there = before->size - offset;
   if (there == 0) {
+    accept(*before, now, wall);
     out.at_end = true;
     return out;
   }

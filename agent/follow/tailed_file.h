@@ -27,7 +27,7 @@ class TailedFile {
  public:
   TailedFile(std::string open_path, std::unique_ptr<SourceFile> file, FileFacts facts);
 
-  // fstat. `read` is how far it was read.
+  // fstat. `read` is how far it was read. The size is believed to be this generation's.
   FileChange look(BlockingToken& token, std::uint64_t read, MonotonicTime now, UnixNanos wall);
 
   struct Outcome {

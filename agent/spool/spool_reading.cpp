@@ -214,8 +214,9 @@ void Spool::refused(BlockingToken& token, std::uint64_t number, const wire::Refu
   wire::GapReport report;
   report.stream = block->block.stream;
   report.job = block->block.job;
-  report.gap.from = refuse.first;
-  report.gap.to = refuse.end;
+  const bool whole = refuse.end == 0;
+  report.gap.from = whole ? block->block.first : refuse.first;
+  report.gap.to = whole ? block->block.end : refuse.end;
   report.gap.reason = "refused";
   report.gap.at = clock_.wall_now();
   std::vector<Fact> facts;

@@ -21,6 +21,7 @@ class TailerModel {
     f_.oracle.live = &f_.log;
     f_.options.read_bytes = 512 + pick(4096);
     f_.options.step_bytes = 4 * f_.options.read_bytes;
+    mode_ = static_cast<Mode>(pick(3));
     f_.options.block_bytes = 256 + pick(8192);
   }
 
@@ -38,15 +39,15 @@ class TailerModel {
   }
 
   void check() {
+    const std::string& actions = trace_;
+    CAPTURE(actions);
     std::map<int, int> seen;
-    int gaps = 0;
     for (const auto& [id, stream] : f_.log.streams) {
       std::string bytes;
       for (const Line& line : stream.lines) {
         bytes += line.raw;
         bytes += bytes_of(line.terminator);
       }
-      gaps += static_cast<int>(stream.gaps.size());
       std::size_t at = 0;
       for (std::size_t end; (end = bytes.find('\n', at)) != std::string::npos; at = end + 1) {
         const std::string text = bytes.substr(at, end - at);
@@ -54,19 +55,24 @@ class TailerModel {
         ++seen[std::atoi(text.c_str() + 5)];
       }
     }
-    int missing = 0, lost = 0, twice = 0;
+    int missing = 0, twice = 0, wrong = -1;
     for (int n = 0; n < next_; ++n) {
       if (seen[n] > 1) ++twice;
-      if (seen[n] == 0) ++(may_be_lost_.contains(n) ? lost : missing);
+      if (seen[n] == 0 && !may_be_lost_.contains(n)) ++missing;
+      if (seen[n] > 1 || (seen[n] == 0 && !may_be_lost_.contains(n))) wrong = n;
     }
+    CAPTURE(wrong);
     CHECK(twice == 0);
     CHECK(missing == 0);
-    CHECK((lost == 0 || gaps > 0));
     CHECK(f_.log.problems.empty());
     for (const std::string& problem : f_.log.problems) MESSAGE(problem);
   }
 
  private:
+  // After a state loss a copy is recognised by what the aggregator holds of the file it was copied
+  // from, so that one must still be there under its name: the two are not mixed.
+  enum class Mode { rename_and_loss, copy_and_loss, everything_but_loss };
+
   int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
 
   void write_line() {
@@ -88,8 +94,11 @@ class TailerModel {
   }
   // Makes sure that the follower has read or at least opened what is about to vanish.
   void catch_up() {
-    f_.glob("app.log");
-    f_.run();
+    f_.oracle.connected = true;
+    for (int i = 0; i < 2; ++i) {
+      f_.glob("app.log");
+      f_.run(seconds(3));
+    }
   }
   void shift_names() {
     if (std::filesystem::exists(f_.path("app.log.3"))) {
@@ -106,8 +115,11 @@ class TailerModel {
 
   void act() {
     if (!std::filesystem::exists(f_.path("app.log"))) current_.clear();
-    switch (pick(12)) {
+    const int action = pick(12);
+    trace_ += " " + std::to_string(action) + "@" + std::to_string(next_);
+    switch (action) {
       case 0:
+        if (mode_ == Mode::copy_and_loss) break;
         complete();
         shift_names();
         if (std::filesystem::exists(f_.path("app.log"))) f_.rename("app.log", "app.log.1");
@@ -115,10 +127,11 @@ class TailerModel {
         break;
       case 1:
         complete();
+        if (mode_ == Mode::rename_and_loss) break;
         if (!std::filesystem::exists(f_.path("app.log"))) break;
         shift_names();
         f_.copy("app.log", "app.log.1");
-        if (pick(3) == 0) catch_up();
+        if (pick(3) == 0) f_.glob("app.log"), f_.run();
         f_.cut("app.log");
         current_.clear();
         break;
@@ -135,6 +148,7 @@ class TailerModel {
         current_.clear();
         break;
       case 3:
+        if (mode_ == Mode::copy_and_loss) break;
         complete();
         catch_up();
         f_.remove("app.log");
@@ -143,7 +157,7 @@ class TailerModel {
         break;
       case 4: f_.kill(); break;
       case 5:
-        if (pick(3) == 0) lose_state();
+        if (mode_ != Mode::everything_but_loss && pick(3) == 0) lose_state();
         break;
       case 6:
         if (!half_) write_half();
@@ -157,10 +171,7 @@ class TailerModel {
 
   // The state directory is deleted while everything that was spooled is at the aggregator.
   void lose_state() {
-    f_.oracle.connected = true;
     catch_up();
-    f_.run(seconds(3));
-    f_.run(milliseconds(60));
     f_.kill();
     for (const auto& [id, stream] : f_.log.streams) f_.log.forgotten.insert(id);
     f_.oracle.asked.clear();
@@ -168,8 +179,10 @@ class TailerModel {
   }
 
   FollowFixture f_;
+  Mode mode_ = Mode::everything_but_loss;
   std::mt19937_64 random_;
   int next_ = 0;
+  std::string trace_;  // action@line
   bool half_ = false;
   std::vector<int> current_;  // lines in app.log now
   std::set<int> may_be_lost_;

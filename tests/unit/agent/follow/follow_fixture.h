@@ -14,6 +14,7 @@
 
 #include "agent/follow/follower.h"
 #include "common/async/worker_pool.h"
+#include "common/base/logging.h"
 #include "common/block/block_reader.h"
 #include "common/io/crc32c.h"
 #include "common/rules/rule_set.h"
@@ -224,6 +225,7 @@ class FaultSourceFs final : public SourceFs {
 class FollowFixture {
  public:
   FollowFixture() {
+    spdlog::set_level(spdlog::level::off);
     options.inotify = false;
     options.poll = std::chrono::milliseconds(0);
     options.poll_unwatched = std::chrono::milliseconds(0);

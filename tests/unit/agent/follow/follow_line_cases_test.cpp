@@ -92,7 +92,7 @@ TEST_CASE("case 27: after a line of 8 MiB the next one arrives, with a gap betwe
 TEST_CASE("case 32: a writer that goes on at its old offset leaves a hole, which is skipped") {
   FollowFixture f;
   const int fd = ::open(f.path("x").c_str(), O_WRONLY | O_CREAT, 0644);
-  const std::string much = numbered(0, 200'000);
+  const std::string much = numbered(0, 20'000);
   REQUIRE(::write(fd, much.data(), much.size()) == static_cast<ssize_t>(much.size()));
   f.glob("x");
   f.run();
@@ -102,7 +102,7 @@ TEST_CASE("case 32: a writer that goes on at its old offset leaves a hole, which
   f.run();
   f.run();
 
-  CHECK(f.texts().size() == 200'001);
+  CHECK(f.texts().size() == 20'001);
   CHECK(f.texts().back() == "line");
   CHECK(f.follower().stats().nul_bytes == much.size());
   CHECK(f.log.problems.empty());
@@ -136,16 +136,16 @@ TEST_CASE("Follower: a full log pauses reading, and nothing is lost or repeated"
   f.glob("a");
   f.log.full = true;
   f.run();
-  f.append("a", numbered(100, 30'000));
+  f.append("a", numbered(100, 5'000));
   f.run(seconds(1));
   CHECK(f.texts().empty());
   CHECK(f.follower().stats().no_space > 0);
-  CHECK(f.follower().stats().bytes < 600'000);
+  CHECK(f.follower().stats().bytes < 300'000);
   f.log.full = false;
   f.run(seconds(1));
   f.run();
 
-  CHECK(f.texts().size() == 30'100);
+  CHECK(f.texts().size() == 5'100);
   CHECK(f.log.problems.empty());
 }
 
@@ -335,10 +335,10 @@ TEST_CASE("Follower: a stream that nobody names after a restart is read to its e
 
 TEST_CASE("Follower: drain() puts everything read into the log and leaves the unfinished line") {
   FollowFixture f;
-  f.append("a", numbered(0, 30'000) + "unfinished");
+  f.append("a", numbered(0, 5'000) + "unfinished");
   f.glob("a");
   REQUIRE(f.drain().ok());
-  CHECK(f.texts().size() == 30'000);
+  CHECK(f.texts().size() == 5'000);
   f.kill();
   f.append("a", " no more\n");
   f.glob("a");
