@@ -74,7 +74,7 @@ class Discovery {
   explicit Discovery(DiscoveryOptions options);
 
   void exclude_own_files();
-  bool is_excluded(const std::string& path, const FileFacts& facts) const;
+  bool is_excluded(const std::string& path, const ProcFileFacts& facts) const;
   PathAttributes attributes_of(const Pattern& pattern, const std::string& path) const;
   const Pattern* pattern_for(const std::string& path) const;
 

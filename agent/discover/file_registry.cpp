@@ -11,11 +11,11 @@ namespace {
 constexpr UnixNanos kCheckInterval = 1'000'000'000;
 constexpr std::size_t kMaxPaths = 16;
 
-FileId id_of(const FileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
+FileId id_of(const ProcFileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
 
 }  // namespace
 
-FileRegistry::File& FileRegistry::file(const FileFacts& facts) {
+FileRegistry::File& FileRegistry::file(const ProcFileFacts& facts) {
   const auto [at, is_new] = files_.try_emplace(id_of(facts));
   if (is_new) at->second.order = next_order_++;
   at->second.last_write = std::max(at->second.last_write, facts.modified);
@@ -88,7 +88,7 @@ bool FileRegistry::keep(BlockingToken& token, const FileId& id, File& file, Unix
   if (now >= file.checked && now - file.checked < kCheckInterval) return true;
   file.checked = now;
   // Names that lead elsewhere by now are no names of it.
-  std::optional<FileFacts> facts;
+  std::optional<ProcFileFacts> facts;
   std::vector<std::string> paths;
   for (const std::string& path : file.paths) {
     const auto there = regular_file(token, path);

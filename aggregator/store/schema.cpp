@@ -48,6 +48,9 @@ CREATE TABLE inbox(
   iteration_min INTEGER, iteration_max INTEGER, rank_min INTEGER, rank_max INTEGER,
   severities INTEGER NOT NULL, flags INTEGER NOT NULL, ingested INTEGER NOT NULL,
   tombstones BLOB, header BLOB NOT NULL, body BLOB NOT NULL);
+CREATE INDEX inbox_scan ON inbox(
+  stream, first, end, version, lines, time_min, time_max, severities, raw_bytes, ingested,
+  tombstones);
 
 CREATE TABLE templates(
   seq INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, kind INTEGER NOT NULL,

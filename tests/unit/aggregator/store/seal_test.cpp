@@ -77,7 +77,7 @@ TEST_CASE("Seal: random streams keep every line, range, gap and version") {
   }
 }
 
-TEST_CASE("Seal: a stream that goes on is left alone until there is enough") {
+TEST_CASE("Seal: a stream that goes on is merged when it is idle, sealed when it is closed") {
   Store store;
   std::uint64_t offset = 0;
   for (int i = 0; i < 3; ++i) {
@@ -90,6 +90,12 @@ TEST_CASE("Seal: a stream that goes on is left alone until there is enough") {
   age(store);
   store.maintain();
   CHECK(blocks_of(store) == 1);
+  CHECK(store.storage().stats().inbox_blocks == 1);
+  REQUIRE(store.apply(kJob, {wire::Closed{kStream, "run7", offset, "exited"}}).ok());
+  store.maintain();
+  CHECK(blocks_of(store) == 1);
+  CHECK(store.storage().stats().inbox_blocks == 0);
+  CHECK(store.all_lines(kJob).size() == 30);
 }
 
 TEST_CASE("case 101: Seal: a flood of tiny blocks is merged again and again, not left to pile up") {
