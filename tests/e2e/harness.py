@@ -24,6 +24,10 @@ def seed():
     return random.Random(value)
 
 
+class BadAnswer(AssertionError):
+    """A status other than 200."""
+
+
 def eventually(check, timeout=30.0, what="condition", pause=0.05):
     """The first true answer of check(); fails with the last one after `timeout` seconds."""
     end = time.monotonic() + timeout
@@ -31,7 +35,7 @@ def eventually(check, timeout=30.0, what="condition", pause=0.05):
     while time.monotonic() < end:
         try:
             last = check()
-        except (OSError, urllib.error.URLError, json.JSONDecodeError) as problem:
+        except (OSError, urllib.error.URLError, json.JSONDecodeError, BadAnswer) as problem:
             last = problem
         if last and not isinstance(last, Exception):
             return last
@@ -102,7 +106,8 @@ class Cluster:
         def is_ready():
             if not self.aggregator.alive():
                 raise AssertionError("aggregator ended: " + self.aggregator.tail())
-            return os.path.exists(self.ready) and open(self.ready, encoding="utf-8").read().strip()
+            with contextlib.suppress(FileNotFoundError), open(self.ready, encoding="utf-8") as file:
+                return file.read().strip()
 
         self.address = eventually(is_ready, what="aggregator ready")
         return self
@@ -118,7 +123,7 @@ class Cluster:
         """GET /api/v1<path> as JSON."""
         status, body = self.request(path, **parameters)
         if status != 200:
-            raise AssertionError(f"{path} {parameters}: {status} {body[:500]!r}")
+            raise BadAnswer(f"{path} {parameters}: {status} {body[:500]!r}")
         return json.loads(body)
 
     def request(self, path, **parameters):
