@@ -26,7 +26,7 @@ int open_output(const std::string& file) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
   ::setpgid(0, 0);  // a Ctrl-C is for us; we end our children ourselves
-  ::signal(SIGPIPE, SIG_DFL);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -56,9 +56,15 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   const int out = open_output(stdout_file);
   const int err = open_output(stderr_file);
   const pid_t parent = ::getpid();
+  // Until it has dropped our handlers a signal to the child would run them, and one of them writes
+  // into a pipe that it shares with us.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = ::fork();
   if (pid == 0) become(argv.data(), in, out, err, report[1], parent);
   const int fork_errno = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (const int fd : {in, out, err, report[1]}) {
     if (fd >= 0) ::close(fd);
   }

@@ -33,7 +33,7 @@ bool has_compressed_magic(std::string_view head) {
          head.starts_with("BZh");
 }
 
-bool CompressedFiles::check(BlockingToken&, const std::string& path, const FileFacts& facts) {
+bool CompressedFiles::check(BlockingToken&, const std::string& path, const ProcFileFacts& facts) {
   if (facts.size < kMagicBytes) return false;
   if (known_.size() > kMaxKnown) known_.clear();
   const auto at = known_.find(path);

@@ -15,7 +15,7 @@ bool has_compressed_magic(std::string_view head);
 class CompressedFiles {
  public:
   // Reads the file's first bytes when it is not known yet. False where it cannot be read.
-  bool check(BlockingToken&, const std::string& path, const FileFacts& facts);
+  bool check(BlockingToken&, const std::string& path, const ProcFileFacts& facts);
 
  private:
   std::map<std::string, std::pair<std::uint64_t, bool>> known_;  // path -> inode, verdict

@@ -13,7 +13,7 @@ struct DirectoryEntry {
   std::string name;
   bool directory = false;  // a real one, no link
   bool link = false;
-  std::optional<FileFacts> file;  // when it is, or leads to, a regular file
+  std::optional<ProcFileFacts> file;  // when it is, or leads to, a regular file
 };
 
 // Directory listings that are read again only when the directory's mtime says so, or after

@@ -19,7 +19,7 @@ constexpr UnixNanos kMaxFullCheck = 30'000'000'000;
 // more about it, and there is nothing to read yet.
 constexpr UnixNanos kFresh = 2'000'000'000;
 
-FileId id_of(const FileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
+FileId id_of(const ProcFileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
 
 UnixNanos check_after(const RankProcess& rank, UnixNanos now, UnixNanos longest) {
   return now + std::clamp((now - rank.first_seen) / 2, ProcessTable::kMinRecheck, longest);
@@ -93,7 +93,7 @@ void Discovery::exclude_own_files() {
   for (std::string& path : options_.exclude) path = without_trailing_slash(std::move(path));
 }
 
-bool Discovery::is_excluded(const std::string& path, const FileFacts& facts) const {
+bool Discovery::is_excluded(const std::string& path, const ProcFileFacts& facts) const {
   if (own_files_.contains(id_of(facts))) return true;
   return std::any_of(options_.exclude.begin(), options_.exclude.end(), [&](const auto& directory) {
     return path == directory || path.starts_with(directory + "/");

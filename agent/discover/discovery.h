@@ -24,10 +24,10 @@ namespace logarithm::agent {
 
 // --files and import: files that nobody writes any more.
 struct ImportOptions {
-  std::string job;
-  std::vector<std::string> roots;  // directories (read recursively) and files
-  std::string path;                // user's RE2 on the path, or empty: the shipped shapes
-  std::optional<std::int32_t> utc_offset_minutes;  // --tz
+  std::string job = {};
+  std::vector<std::string> roots = {};  // directories (read recursively) and files
+  std::string path = {};                // user's RE2 on the path, or empty: the shipped shapes
+  std::optional<std::int32_t> utc_offset_minutes = {};  // --tz
 };
 
 struct DiscoveryOptions {
@@ -74,7 +74,7 @@ class Discovery {
   explicit Discovery(DiscoveryOptions options);
 
   void exclude_own_files();
-  bool is_excluded(const std::string& path, const FileFacts& facts) const;
+  bool is_excluded(const std::string& path, const ProcFileFacts& facts) const;
   PathAttributes attributes_of(const Pattern& pattern, const std::string& path) const;
   const Pattern* pattern_for(const std::string& path) const;
 

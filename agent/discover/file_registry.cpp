@@ -11,11 +11,11 @@ namespace {
 constexpr UnixNanos kCheckInterval = 1'000'000'000;
 constexpr std::size_t kMaxPaths = 16;
 
-FileId id_of(const FileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
+FileId id_of(const ProcFileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
 
 }  // namespace
 
-FileRegistry::File& FileRegistry::file(const FileFacts& facts) {
+FileRegistry::File& FileRegistry::file(const ProcFileFacts& facts) {
   const auto [at, is_new] = files_.try_emplace(id_of(facts));
   if (is_new) at->second.order = next_order_++;
   at->second.last_write = std::max(at->second.last_write, facts.modified);
@@ -56,7 +56,9 @@ void FileRegistry::add_writer(const RankProcess& rank, Descriptor descriptor, co
     entry.open_path.clear();
   } else {
     if (entry.paths.empty()) entry.paths.push_back(fd.link);
-    entry.open_path = open_path;
+    if (entry.open_path.empty() || descriptor == Descriptor::standard_output) {
+      entry.open_path = open_path;
+    }
   }
   // Whoever had ended before this process started belongs to an earlier attempt.
   std::erase_if(entry.writers, [&](const auto& writer) {
@@ -86,7 +88,7 @@ bool FileRegistry::keep(BlockingToken& token, const FileId& id, File& file, Unix
   if (now >= file.checked && now - file.checked < kCheckInterval) return true;
   file.checked = now;
   // Names that lead elsewhere by now are no names of it.
-  std::optional<FileFacts> facts;
+  std::optional<ProcFileFacts> facts;
   std::vector<std::string> paths;
   for (const std::string& path : file.paths) {
     const auto there = regular_file(token, path);

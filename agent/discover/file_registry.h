@@ -40,7 +40,7 @@ class FileRegistry {
   struct Configured {
     std::string path;
     bool link = false;
-    FileFacts facts;
+    ProcFileFacts facts;
     PathAttributes attributes;
     std::string job;       // stated in the configuration; empty: whoever writes it knows
     std::string relative;  // not empty for imported files
@@ -55,7 +55,7 @@ class FileRegistry {
   // A file that a rank wrote which no scan has seen, unless it is known already.
   struct Orphan {
     std::string path;
-    FileFacts facts;
+    ProcFileFacts facts;
     std::string job, stream;
     std::vector<std::string> aliases;
     std::optional<std::int32_t> attempt, rank, local_rank, utc_offset_minutes;
@@ -89,7 +89,7 @@ class FileRegistry {
     UnixNanos checked = 0, last_write = 0;
   };
 
-  File& file(const FileFacts& facts);
+  File& file(const ProcFileFacts& facts);
   static void add_path(File& file, const std::string& path, bool link);
   bool keep(BlockingToken&, const FileId& id, File& file, UnixNanos now) const;
   FollowTarget target_of(const File& file) const;

@@ -105,10 +105,14 @@ class Expander {
 bool match_components(const std::vector<std::string>& glob, std::size_t at,
                       const std::vector<std::string>& path, std::size_t part) {
   while (at < glob.size()) {
+    if (glob[at] == "**" && at + 1 == glob.size()) {
+      const auto is_hidden = [](const std::string& name) { return name.starts_with('.'); };
+      return part < path.size() &&
+             std::none_of(path.begin() + static_cast<std::ptrdiff_t>(part), path.end(), is_hidden);
+    }
     if (glob[at] == "**") {
       for (std::size_t skip = part; skip <= path.size(); ++skip) {
-        if (at + 1 == glob.size() ? skip < path.size()
-                                  : match_components(glob, at + 1, path, skip)) {
+        if (match_components(glob, at + 1, path, skip)) {
           return true;
         }
         if (skip < path.size() && path[skip].starts_with('.')) return false;

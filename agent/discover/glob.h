@@ -11,7 +11,7 @@ namespace logarithm::agent {
 struct FoundFile {
   std::string path;
   bool link = false;  // the path is a symbolic link
-  FileFacts facts;
+  ProcFileFacts facts;
 };
 
 struct Walk {

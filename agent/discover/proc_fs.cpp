@@ -51,7 +51,7 @@ Result<std::string> read_file(const std::string& path, std::size_t cap) {
   return out;
 }
 
-FileFacts facts_of(const struct stat& status) {
+ProcFileFacts facts_of(const struct stat& status) {
   return {.device = status.st_dev,
           .inode = status.st_ino,
           .size = static_cast<std::uint64_t>(status.st_size),
@@ -263,7 +263,7 @@ Result<BootTime> ProcFs::boot_time(BlockingToken& token) const {
   return BootTime{.at = rounded, .error = kStep};
 }
 
-std::optional<FileFacts> regular_file(BlockingToken&, const std::string& path) {
+std::optional<ProcFileFacts> regular_file(BlockingToken&, const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   return facts_of(status);

@@ -28,7 +28,7 @@ enum class FdKind { regular, pipe, socket, tty, null_device, device, directory, 
 std::string_view to_string(FdKind kind);
 
 // Identity and times of a file, by stat.
-struct FileFacts {
+struct ProcFileFacts {
   std::uint64_t device = 0, inode = 0, size = 0;
   UnixNanos modified = 0;
 };
@@ -40,7 +40,7 @@ struct FdInfo {
   std::string link;       // path without " (deleted)", or "pipe:[123]" and the like
   bool deleted = false;   // the path does not lead to this file any more
   bool writable = false;  // opened for writing
-  FileFacts file;         // for regular files
+  ProcFileFacts file;     // for regular files
 };
 
 // The boot time in wall-clock time, and how wrong it can be.
@@ -93,6 +93,6 @@ class ProcFs {
 };
 
 // stat(2) that follows links; nullopt unless it is a regular file.
-std::optional<FileFacts> regular_file(BlockingToken&, const std::string& path);
+std::optional<ProcFileFacts> regular_file(BlockingToken&, const std::string& path);
 
 }  // namespace logarithm::agent

@@ -88,6 +88,7 @@ Status ProcessTable::scan(BlockingToken& token, UnixNanos now) {
     }
   }
   newest_ = newest;
+  end_gone(now);
   assign(token, now);
 
   next_due_ = INT64_MAX;
@@ -255,14 +256,18 @@ void ProcessTable::assign(BlockingToken& token, UnixNanos now) {
     if (rank != ranks_.end()) rank->second.pids.push_back(pid);
   }
   for (auto& [key, rank] : ranks_) {
+    if (!rank.info.exit) rank.info.last_seen = std::max(rank.info.last_seen, now);
+  }
+}
+
+// Before the living are looked at: who is new may be what a dead rank left behind.
+void ProcessTable::end_gone(UnixNanos now) {
+  for (auto& [key, rank] : ranks_) {
     if (rank.info.exit) continue;
     const Seen* top = find(rank.info.pid);
-    if (top == nullptr || top->dead || key_of(*top) != key) {
-      end(rank, now);
-      watch_.remove(rank.info.pid);
-    } else {
-      rank.info.last_seen = std::max(rank.info.last_seen, now);
-    }
+    if (top != nullptr && !top->dead && key_of(*top) == key) continue;
+    end(rank, now);
+    watch_.remove(rank.info.pid);
   }
 }
 

@@ -81,7 +81,8 @@ class ProcessTable {
   void examine(BlockingToken&, std::int32_t pid, UnixNanos now);
   void read_identity(BlockingToken&, Seen& seen);
   void note_exits(BlockingToken&, UnixNanos now);
-  void end(RankProcess& rank, UnixNanos now);
+  static void end(RankProcess& rank, UnixNanos now);
+  void end_gone(UnixNanos now);
   void mark_ancestors_of_ranks();
   bool counts_as_rank(const Seen& seen) const;
   const Seen* find(std::int32_t pid) const;

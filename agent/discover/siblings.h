@@ -26,7 +26,7 @@ struct RankFile {
 // A file of the same shape that no living process of ours wrote.
 struct Sibling {
   std::string path;
-  FileFacts facts;
+  ProcFileFacts facts;
   std::optional<std::int32_t> rank, local_rank;  // the one that the name counts
   RankFile of;                                   // a known rank's file of the family
 };

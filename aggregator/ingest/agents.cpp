@@ -48,6 +48,10 @@ void AgentRegistry::heartbeat(const std::string& tenant, const std::string& agen
   known.status.last_heartbeat = now;
   known.status.spool_bytes = heartbeat.spool_bytes;
   known.status.not_captured = heartbeat.not_captured;
+  if (known.status.not_captured.size() > kMaxNotCaptured) {
+    entries_not_kept_ += known.status.not_captured.size() - kMaxNotCaptured;
+    known.status.not_captured.resize(kMaxNotCaptured);
+  }
   const std::int64_t offset = now - heartbeat.sent;
   if (known.offsets.size() < kOffsetsKept) {
     known.offsets.push_back(offset);
@@ -57,7 +61,7 @@ void AgentRegistry::heartbeat(const std::string& tenant, const std::string& agen
   known.status.clock_offset = *std::min_element(known.offsets.begin(), known.offsets.end());
   for (const wire::StreamLag& lag : heartbeat.streams) {
     if (known.streams.size() >= kMaxStreams && !known.streams.contains(lag.stream)) {
-      ++streams_not_kept_;
+      ++entries_not_kept_;
       continue;
     }
     known.streams[lag.stream] = lag;
@@ -124,9 +128,9 @@ std::uint64_t AgentRegistry::connected_count() const {
                     [](const auto& entry) { return entry.second.status.connected; }));
 }
 
-std::uint64_t AgentRegistry::streams_not_kept() const {
+std::uint64_t AgentRegistry::entries_not_kept() const {
   std::lock_guard lock(mutex_);
-  return streams_not_kept_;
+  return entries_not_kept_;
 }
 
 }  // namespace logarithm::aggregator

@@ -29,8 +29,9 @@ struct AgentStatus {
 // repeats itself. Thread-safe.
 class AgentRegistry {
  public:
-  static constexpr std::size_t kMaxAgents = 16384;   // disconnected ones are forgotten first
-  static constexpr std::size_t kMaxStreams = 65536;  // per agent; more are counted only
+  static constexpr std::size_t kMaxAgents = 16384;      // disconnected ones are forgotten first
+  static constexpr std::size_t kMaxStreams = 65536;     // per agent; more are counted only
+  static constexpr std::size_t kMaxNotCaptured = 4096;  // per agent; more are counted only
 
   void connected(const std::string& tenant, const wire::Hello& hello, UnixNanos now);
   void disconnected(const std::string& tenant, const std::string& agent);
@@ -45,7 +46,7 @@ class AgentRegistry {
   std::vector<wire::NotCaptured> not_captured(const std::string& tenant,
                                               const std::string& job) const;
   std::uint64_t connected_count() const;
-  std::uint64_t streams_not_kept() const;
+  std::uint64_t entries_not_kept() const;
 
  private:
   using Key = std::pair<std::string, std::string>;  // tenant, agent
@@ -59,7 +60,7 @@ class AgentRegistry {
 
   mutable std::mutex mutex_;
   std::map<Key, Agent> agents_;
-  std::uint64_t streams_not_kept_ = 0;
+  std::uint64_t entries_not_kept_ = 0;
 };
 
 }  // namespace logarithm::aggregator

@@ -12,6 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds kRetry{1000};
 constexpr std::chrono::milliseconds kRetryNoSpace{5000};
 constexpr std::size_t kOpensAtOnce = 256;
+constexpr std::size_t kMaxName = 1024;
 
 std::uint32_t ms(std::chrono::milliseconds duration) {
   return static_cast<std::uint32_t>(duration.count());
@@ -42,7 +43,9 @@ void IngestSession::on(wire::Hello&& hello) {
     return end("protocol " + std::to_string(hello.protocol) + " is not spoken here",
                std::chrono::milliseconds(0));
   }
-  if (hello.agent.empty()) return protocol_error("a hello without an agent");
+  if (hello.agent.empty() || hello.agent.size() > kMaxName || hello.host.size() > kMaxName) {
+    return protocol_error("a hello without an agent, or with too long a name");
+  }
   auto tenant = hub_.authenticate_(hello.token);
   if (!tenant.ok()) return end(tenant.error().message(), std::chrono::milliseconds(0));
   if (hello.block_version < block_format::kOldestReadable) {

@@ -8,9 +8,9 @@
 namespace logarithm::aggregator {
 namespace {
 
-#define LGR_SELECT                                                                                 \
-  "SELECT id, stream, version, first, end, lines, time_min, time_max, severities, iteration_min, " \
-  "iteration_max FROM "
+// Exactly the columns of the index blocks_scan: the blocks themselves are not touched.
+#define LGR_SELECT \
+  "SELECT id, stream, version, first, end, lines, time_min, time_max, severities FROM "
 constexpr std::string_view kSealed = LGR_SELECT "blocks";
 constexpr std::string_view kFresh = LGR_SELECT "inbox";
 #undef LGR_SELECT

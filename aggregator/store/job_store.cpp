@@ -132,7 +132,9 @@ Result<std::vector<IngestOutcome>> JobStore::apply(BlockingToken& token,
       outcomes.push_back(std::move(outcome));
     }
     LGR_CHECK(shard.count_commit(token));
-    LGR_CHECK(catalogue_.add_streams(token, job_, shard.part(), batch.new_streams()));
+    Status named = catalogue_.add_streams(token, job_, shard.part(), batch.new_streams());
+    // Whatever is wrong with the catalogue, the shard is not damaged by it.
+    if (!named.ok()) return Error(ErrorCode::unavailable, named.error().message());
     LGR_CHECK(transaction.commit());
     counters_.blocks.fetch_add(batch.counts().blocks);
     counters_.lines.fetch_add(batch.counts().lines);

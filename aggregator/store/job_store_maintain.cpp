@@ -31,8 +31,7 @@ Result<bool> JobStore::seal_some(BlockingToken& token) {
     std::lock_guard lock(write_);
     for (const auto& part : parts_) {
       SealLimits limits = options_.seal;
-      // Nothing follows in a part that was rolled.
-      if (part != parts_.back()) limits.idle = 0;
+      limits.nothing_follows = part != parts_.back();  // it was rolled
       LGR_TRY(auto found, find_runs(token, *part, clock_.wall_now(), limits, kRunsAtOnce));
       for (SealRun& run : found) runs.emplace_back(part->part(), std::move(run));
     }

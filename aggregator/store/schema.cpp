@@ -37,7 +37,8 @@ CREATE TABLE blocks(
   iteration_min INTEGER, iteration_max INTEGER, rank_min INTEGER, rank_max INTEGER,
   severities INTEGER NOT NULL, flags INTEGER NOT NULL, ingested INTEGER NOT NULL,
   tombstones BLOB, header BLOB NOT NULL, body BLOB NOT NULL);
-CREATE INDEX blocks_by_stream ON blocks(stream, first);
+CREATE INDEX blocks_scan ON blocks(
+  stream, first, end, version, lines, time_min, time_max, severities);
 
 CREATE TABLE inbox(
   id INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, version INTEGER NOT NULL,
@@ -47,7 +48,9 @@ CREATE TABLE inbox(
   iteration_min INTEGER, iteration_max INTEGER, rank_min INTEGER, rank_max INTEGER,
   severities INTEGER NOT NULL, flags INTEGER NOT NULL, ingested INTEGER NOT NULL,
   tombstones BLOB, header BLOB NOT NULL, body BLOB NOT NULL);
-CREATE INDEX inbox_by_stream ON inbox(stream, first);
+CREATE INDEX inbox_scan ON inbox(
+  stream, first, end, version, lines, time_min, time_max, severities, raw_bytes, ingested,
+  tombstones);
 
 CREATE TABLE templates(
   seq INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, kind INTEGER NOT NULL,

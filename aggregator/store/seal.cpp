@@ -62,17 +62,20 @@ void runs_of(Span from, Span to, bool last, UnixNanos now, const SealLimits& lim
     UnixNanos newest = 0;
     for (Span block = from; block != stop; ++block) newest = std::max(newest, block->ingested);
     const bool full = raw >= limits.enough || stop != to;
-    if (full || last || from->closed || now - newest >= limits.idle) {
+    if (full || last || from->closed) {
       runs.push_back(make_run(from, stop, true));
       from = stop;
       continue;
     }
-    // Not enough yet. Merge the newest blocks as soon as many of like size lie there: each byte is
-    // then rewritten only a logarithmic number of times.
+    // Not enough yet, and more may follow: it stays in the inbox, however slow the stream is, or it
+    // would end as a heap of tiny blocks. The newest blocks are merged there as soon as many of
+    // like size lie in a row (or two, when nothing comes): each byte is rewritten only a
+    // logarithmic number of times.
     Span start = stop;
     std::uint64_t sum = 0;
     while (start != from && (start == stop || (start - 1)->raw <= 2 * sum)) sum += (--start)->raw;
-    if (static_cast<std::size_t>(stop - start) >= limits.many) {
+    const std::size_t many = now - newest >= limits.idle ? 2 : limits.many;
+    if (static_cast<std::size_t>(stop - start) >= many) {
       runs.push_back(make_run(start, stop, false));
     }
     return;
@@ -93,7 +96,7 @@ Result<std::vector<SealRun>> find_runs(BlockingToken& token, Shard& shard, UnixN
     }
     // Blocks after a hole or of a newer version show that this run will not grow at its end, except
     // when the hole is filled, which is rare and only costs a smaller block.
-    const bool last = to != fresh.end() && to->stream == from->stream;
+    const bool last = limits.nothing_follows || (to != fresh.end() && to->stream == from->stream);
     runs_of(from, to, last, now, limits, runs);
     from = to;
   }

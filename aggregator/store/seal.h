@@ -13,10 +13,11 @@
 namespace logarithm::aggregator {
 
 struct SealLimits {
-  UnixNanos idle = 30'000'000'000;  // a stream that had no news for so long is sealed
+  UnixNanos idle = 30'000'000'000;  // without news for so long, two blocks are many
   std::uint64_t enough = 1u << 20;  // raw bytes that are sealed at once
   std::size_t many = 16;            // fresh blocks of like size that are merged meanwhile
   std::uint64_t most = block_format::kSealedRawBytes;
+  bool nothing_follows = false;  // seal whatever is there
 };
 
 // A run of adjacent rows of `inbox` to become one row.

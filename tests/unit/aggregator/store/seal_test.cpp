@@ -77,7 +77,7 @@ TEST_CASE("Seal: random streams keep every line, range, gap and version") {
   }
 }
 
-TEST_CASE("Seal: a stream that goes on is left alone until there is enough") {
+TEST_CASE("Seal: a stream that goes on is merged when it is idle, sealed when it is closed") {
   Store store;
   std::uint64_t offset = 0;
   for (int i = 0; i < 3; ++i) {
@@ -90,19 +90,25 @@ TEST_CASE("Seal: a stream that goes on is left alone until there is enough") {
   age(store);
   store.maintain();
   CHECK(blocks_of(store) == 1);
+  CHECK(store.storage().stats().inbox_blocks == 1);
+  REQUIRE(store.apply(kJob, {wire::Closed{kStream, "run7", offset, "exited"}}).ok());
+  store.maintain();
+  CHECK(blocks_of(store) == 1);
+  CHECK(store.storage().stats().inbox_blocks == 0);
+  CHECK(store.all_lines(kJob).size() == 30);
 }
 
 TEST_CASE("case 101: Seal: a flood of tiny blocks is merged again and again, not left to pile up") {
   Store store;
   std::uint64_t offset = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const auto lines = numbered_lines(offset, 1);
     offset = lines.back().end();
     REQUIRE(store.put(kJob, make_block(kStream, "run7", lines)).stored);
     store.maintain();
-    REQUIRE(blocks_of(store) <= 40);
+    REQUIRE(blocks_of(store) <= 24);
   }
-  CHECK(store.all_lines(kJob).size() == 200);
+  CHECK(store.all_lines(kJob).size() == 60);
 }
 
 TEST_CASE("Seal: full runs become blocks of one to two megabytes") {
@@ -111,8 +117,9 @@ TEST_CASE("Seal: full runs become blocks of one to two megabytes") {
   std::uint64_t offset = 0;
   for (int i = 0; i < 12; ++i) {
     std::vector<std::string> texts;
-    for (int n = 0; n < 3000; ++n)
-      texts.push_back("value " + std::to_string(random()) + " of something that is longer");
+    for (int n = 0; n < 150; ++n) {
+      texts.push_back("value " + std::to_string(random()) + std::string(1000, 'x'));
+    }
     const auto lines = make_lines(offset, texts);
     offset = lines.back().end();
     REQUIRE(store.put(kJob, make_block(kStream, "run7", lines)).stored);

@@ -13,6 +13,7 @@ namespace {
 template <typename Done>
 void run_until(boost::asio::io_context& io, Done done) {
   auto guard = boost::asio::make_work_guard(io);
+  io.restart();
   while (!done()) io.run_one();
 }
 
