@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "common/base/clock.h"
+
 namespace logarithm::cli {
 namespace {
 
