@@ -40,6 +40,7 @@ Result<StepReport> Follower::step(BlockingToken& token) { return turn(token, fal
 Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   now_ = clock_.now();
   wall_ = clock_.wall_now();
+  ++turn_;
   StepReport report;
   const DirWatcher::Events events = watcher_.drain();
   bool all = look_at_all || events.everything || now_ >= next_poll_;

@@ -165,7 +165,7 @@ class Follower {
   UnixNanos wall_ = 0;
   bool targets_known_ = false, targets_changed_ = false, orphans_done_ = false;
   bool all_watched_ = true, stalled_ = false;
-  std::size_t round_ = 0;
+  std::uint64_t turn_ = 0;
 };
 
 }  // namespace logarithm::agent

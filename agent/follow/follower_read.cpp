@@ -45,12 +45,14 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
     if (waits || (tail->state == Tail::State::fresh && tail->changed)) {
       LGR_CHECK(resolve(token, *tail));
       if (tail->state == Tail::State::fresh && tail->file.facts().size == 0) tail->changed = false;
+      // A copy is decided in the next turn, when its original was looked at.
+      if (tail->state == Tail::State::fresh && tail->found_turn == turn_) report.more = true;
     }
     if (tail->state != Tail::State::live) continue;
     if (tail->changed) ready.push_back(tail.get());
   }
   if (ready.size() > 1) {
-    std::rotate(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(round_++ % ready.size()),
+    std::rotate(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(turn_ % ready.size()),
                 ready.end());
   }
   std::uint64_t budget = options_.step_bytes;
@@ -66,6 +68,7 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
       if (tail->writer->blocked()) LGR_CHECK(tail->writer->commit(token));
       const TailedFile::Outcome outcome = tail->file.read(token, *tail->writer, options_.read_bytes,
                                                           buffer_, observed, now_, wall_);
+      tail->read_turn = turn_;
       report.bytes += outcome.bytes;
       budget -= std::min<std::uint64_t>(budget, std::max<std::uint64_t>(outcome.bytes, 4096));
       if (outcome.change == FileChange::lost) {
