@@ -18,6 +18,11 @@ if(LGR_SANITIZE)
   target_link_options(lgr_sanitize INTERFACE -fsanitize=${LGR_SANITIZE})
 endif()
 
+if(LGR_FUZZ)
+  # Coverage in the libraries; tests/fuzz links the engine.
+  target_compile_options(lgr_sanitize INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(LGR_MOLD mold)
 if(LGR_MOLD)
   add_link_options(-fuse-ld=mold)

@@ -14,7 +14,6 @@ namespace {
 // u32 (of the header part without this field), sections CRC u32.
 constexpr std::size_t kFixed = 24;
 constexpr std::size_t kVersionAt = 4;
-constexpr std::size_t kHeaderLengthAt = 8;
 constexpr std::size_t kTotalLengthAt = 12;
 constexpr std::size_t kHeaderCrcAt = 16;
 constexpr std::size_t kSectionsCrcAt = 20;

@@ -80,7 +80,8 @@ class Exchange {
     if (broken) co_return failure(broken);
     Response response = head_of(parser);
     const bool streamed = sink && response.status == 200;
-    LGR_CO_CHECK(co_await read_body(parser, streamed ? &sink : nullptr, response.body));
+    Sink* target = streamed ? &sink : nullptr;
+    LGR_CO_CHECK(co_await read_body(parser, target, response.body));
     co_return std::move(response);
   }
 

@@ -25,6 +25,14 @@ void add_meta(std::vector<MetaPair>& meta, MetaPair pair) {
   meta.push_back(std::move(pair));
 }
 
+// Two rules that say the same of a line (one general, one special) mark it once.
+void add_event(std::vector<EventMark>& events, const EventMark& mark) {
+  const bool known = std::any_of(events.begin(), events.end(), [&](const EventMark& e) {
+    return e.kind == mark.kind && e.klass == mark.klass;
+  });
+  if (!known) events.push_back(mark);
+}
+
 void raise_severity(Extraction& out, std::optional<Severity> severity) {
   if (severity && (!out.severity || *out.severity < *severity)) out.severity = severity;
 }
@@ -75,7 +83,10 @@ class CompiledRules final : public RuleSet {
     }
     thread_local Regex::Groups groups;
     groups.clear();
-    if (rule.match && !rule.match->search(body, groups)) return;
+    // Most candidates miss. Without captures RE2 runs its DFA alone, which an anchored pattern
+    // leaves after a few bytes; with captures it would start the slow matcher at once on a short
+    // text.
+    if (rule.match && (!rule.match->search(body) || !rule.match->search(body, groups))) return;
     take_fields(rule, groups, iteration, out);
     if (rule.each && !take_pairs(rule, body, groups, iteration, out) && !rule.match) return;
     for (const auto& constant : rule.constants) add_meta(out.meta, constant);
@@ -84,7 +95,7 @@ class CompiledRules final : public RuleSet {
       const auto& text = groups[by_group.group];
       if (text) raise_severity(out, by_group.level ? by_group.level : parse_severity(*text));
     }
-    if (rule.event) out.events.push_back(*rule.event);
+    if (rule.event) add_event(out.events, *rule.event);
   }
 
   static void take_fields(const Rule& rule, const Regex::Groups& groups,
@@ -115,7 +126,7 @@ class CompiledRules final : public RuleSet {
       from = pair[0]->empty() ? end + 1 : end;
       const auto &key = pair[rule.each_key], &text = pair[rule.each_value];
       if (!key || !text || overlaps(iteration, *text) || captured(rule, groups, *text)) continue;
-      const auto value = parse_double(*text);
+      const auto value = pair_value(*text);
       std::string name = metric_name(*key);
       if (!value || name.empty()) continue;
       const bool point =
@@ -124,6 +135,14 @@ class CompiledRules final : public RuleSet {
       any = true;
     }
     return any;
+  }
+
+  // "5,856" is a number here: metric lines print thousands.
+  static std::optional<double> pair_value(std::string_view text) {
+    if (text.find(',') == std::string_view::npos) return parse_double(text);
+    std::string digits(text);
+    std::erase(digits, ',');
+    return parse_double(digits);
   }
 
   // What `match` has captured as a field is not a pair a second time; nor is the iteration,

@@ -10,8 +10,7 @@
 
 #include "common/block/block_reader.h"
 #include "common/block/block_writer.h"
-#include "common/io/byte_codec.h"
-#include "common/io/crc32c.h"
+#include "tests/support/reseal.h"
 
 namespace logarithm::test {
 
@@ -49,19 +48,6 @@ inline std::vector<Line> decode(const EncodedBlock& block, BlockPart parts) {
   auto lines = reader->lines(parts, [&table](TemplateId id) { return table(id); });
   REQUIRE_MESSAGE(lines.ok(), lines.error().to_string());
   return std::move(lines).value();
-}
-
-// Makes lengths and both checksums of a changed block right again, so that the change reaches the
-// decoder. The format's table: common/block/README.md.
-inline void reseal_crc(std::string& block) {
-  if (block.size() < 24) return;
-  ByteWriter writer(block);
-  writer.patch_u32(12, static_cast<std::uint32_t>(block.size()));
-  const std::string_view bytes = block;
-  const std::size_t header = ByteReader(bytes.substr(8)).u32();
-  if (header < 24 || header > block.size()) return;
-  writer.patch_u32(20, crc32c(bytes.substr(header)));
-  writer.patch_u32(16, crc32c(bytes.substr(20, header - 20), crc32c(bytes.substr(0, 16))));
 }
 
 }  // namespace logarithm::test

@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "common/io/byte_codec.h"
-#include "common/io/crc32c.h"
 #include "common/wire/frame.h"
+#include "tests/support/reseal.h"
 
 namespace logarithm::test {
 
@@ -54,14 +53,6 @@ inline std::vector<wire::Frame> sample_frames() {
       Flushed{huge},
       Goodbye{"token", 5},
   };
-}
-
-// Makes the checksum of a changed frame right again, so that the change reaches the decoder.
-inline void reseal_frame(std::string& frame) {
-  if (frame.size() < 8) return;
-  const std::string_view bytes = frame;
-  const std::uint32_t crc = crc32c(bytes.substr(8), crc32c(bytes.substr(0, 4)));
-  ByteWriter(frame).patch_u32(4, crc);
 }
 
 }  // namespace logarithm::test

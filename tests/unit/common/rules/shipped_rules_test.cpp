@@ -59,8 +59,8 @@ TEST_CASE("Shipped rules: progress lines give iteration and metrics") {
        "loss grad_norm lr tokens"},
       {" iteration      120/  500000 | consumed samples:        30720 | lm loss: 7.123456E+00 |",
        120, "consumed_samples lm_loss"},
-      {"step: 120  loss:  6.1384  grad_norm:  0.8319  memory: 49.66GiB(52.28%)", 120,
-       "loss grad_norm"},
+      {"step: 120  loss:  6.1384  grad_norm:  0.8319  memory: 49.66GiB(52.28%)  tps: 5,856", 120,
+       "loss grad_norm tps"},
       {"step:12 - actor/entropy:0.412 - critic/rewards/mean:0.53125", 12,
        "actor_entropy critic_rewards_mean"},
       {"step 120 loss 2.31", 120, "loss"},
@@ -94,6 +94,9 @@ TEST_CASE("Shipped rules: what breaks a job is marked with its kind and class") 
   const Case cases[] = {
       {"RuntimeError: bad sample in shard 2: expected 64", "stderr", "exception", "root"},
       {"torch.distributed.DistBackendError: NCCL error in: x", "stderr", "exception", "root"},
+      {"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "stderr",
+       "child_failed", "cascade"},
+      {"RuntimeError: NCCL communicator was aborted on rank 3.", "stderr", "peer_lost", "cascade"},
       {"KeyboardInterrupt", "stderr", "exception", "root"},
       {"RuntimeError: [./gloo/transport/tcp/pair.cc:598] Connection closed by peer [127.0.0.1]:1",
        "stderr", "peer_lost", "cascade"},
@@ -124,6 +127,13 @@ TEST_CASE("Shipped rules: what breaks a job is marked with its kind and class") 
     REQUIRE(found.severity.has_value());
     CHECK(*found.severity >= Severity::error);
   }
+}
+
+TEST_CASE("Shipped rules: thousands are one number, a list after a metric is not part of it") {
+  const Extraction found = extract("step=7 tokens=5,856 loss=0.5,lr=2", "stdout");
+  REQUIRE(meta_keys(found) == "tokens loss lr");
+  CHECK(std::get<double>(found.meta[0].value) == 5856);
+  CHECK(std::get<double>(found.meta[1].value) == 0.5);
 }
 
 TEST_CASE("Shipped rules: a rank in the text is metadata, a mention") {
