@@ -22,7 +22,12 @@ class RateLimit {
   explicit RateLimit(std::chrono::seconds interval = std::chrono::seconds(60))
       : interval_(interval) {}
 
-  // True when a message may be written now; `suppressed` is then how many were not.
+  // The same at the present time.
+  bool allow(std::uint64_t& suppressed) {
+    return allow(std::chrono::steady_clock::now(), suppressed);
+  }
+
+  // True when a message may be written at `now`; `suppressed` is then how many were not.
   bool allow(std::chrono::steady_clock::time_point now, std::uint64_t& suppressed) {
     const auto tick = now.time_since_epoch().count();
     auto last = last_.load();

@@ -90,7 +90,7 @@ asio::awaitable<void> Server::accept_all() {
       continue;
     }
     std::uint64_t held = 0;
-    if (accept_warning_.allow(std::chrono::steady_clock::now(), held)) {
+    if (accept_warning_.allow(held)) {
       LGR_WARN("accept failed error={} suppressed={} trying again", failed.message(), held);
     }
     timer_.expires_after(kAcceptPause);  // out of descriptors: they come back when others close

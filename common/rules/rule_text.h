@@ -6,7 +6,8 @@
 
 namespace logarithm {
 
-// The candidate that differs least from `word` (edit distance at most 2, or a third of its length), or
+// The candidate that differs least from `word` (edit distance at most 2, or a third of its length),
+// or
 // "".
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 

@@ -1,0 +1,138 @@
+#include "agent/agent_config.h"
+
+#include <charconv>
+
+#include "common/config/units.h"
+#include "common/config/yaml_node.h"
+#include "common/net/http.h"
+
+namespace logarithm::agent {
+
+Result<HostPort> parse_host_port(const std::string& text) {
+  const Error bad(ErrorCode::invalid, "not host:port: " + text);
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) return bad;
+  HostPort out;
+  out.host = text.substr(0, colon);
+  if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']') {
+    out.host = out.host.substr(1, out.host.size() - 2);
+  }
+  if (out.host == "localhost") out.host = "127.0.0.1";
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + colon + 1, end, out.port);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return bad;
+  return out;
+}
+
+Status load_config(const std::string& file, AgentConfig& config, config::Problems& problems) {
+  LGR_TRY(config::YamlDocument document, config::YamlDocument::load_file(file));
+  const config::YamlNode root = document.root();
+  config.aggregator = root.string("aggregator", config.aggregator);
+  config.token = root.string("token", config.token);
+  config.state_dir = root.string("state_dir", config.state_dir);
+  config.proc_root = root.string("proc_root", config.proc_root);
+  config.host = root.string("host", config.host);
+  config.metrics = root.string("metrics", config.metrics);
+  config.once = root.boolean("once", config.once);
+
+  const config::YamlNode spool = root.child("spool");
+  config.spool.max_bytes = spool.size("max_bytes", config.spool.max_bytes, 1u << 20);
+  config.spool.segment_bytes =
+      spool.size("segment_bytes", config.spool.segment_bytes, 64u << 10, 256u << 20);
+  config.spool.min_free = spool.size("min_free", config.spool.min_free);
+
+  if (root.has("import")) {
+    const config::YamlNode node = root.child("import");
+    AgentConfig::Import import;
+    import.job = node.required("job");
+    import.roots = node.strings("roots");
+    if (import.roots.empty()) node.problem_at("roots", "must name at least one file or directory");
+    import.path = node.string("path", "");
+    import.tz = node.string("tz", "");
+    config.import = std::move(import);
+    config.discover.processes = false;
+  }
+  const config::YamlNode discover = root.child("discover");
+  config.discover.processes = discover.boolean("processes", config.discover.processes);
+  config.discover.poll = discover.duration("poll", config.discover.poll,
+                                           std::chrono::milliseconds(10), std::chrono::seconds(60));
+
+  for (const config::YamlNode& node : root.list("files")) {
+    FilePattern pattern;
+    pattern.glob = node.required("glob");
+    pattern.job = node.string("job", "");
+    pattern.path = node.string("path", "");
+    if (pattern.job.empty() && pattern.path.find("(?P<job>") == std::string::npos) {
+      node.problem_at("job", "is needed: a name here, or a group (?P<job>…) in `path`");
+    }
+    if (!pattern.glob.empty() && pattern.glob.front() != '/') {
+      node.problem_at("glob", "must be an absolute path");
+    }
+    config.files.push_back(std::move(pattern));
+  }
+  config.rules = root.strings("rules");
+  root.finish();
+  problems.insert(problems.end(), document.problems().begin(), document.problems().end());
+  return {};
+}
+
+config::Problems validate(const AgentConfig& config, const std::string& file) {
+  config::Problems out;
+  const auto note = [&](std::string path, std::string what) {
+    out.push_back(config::Problem{file, 0, std::move(path), std::move(what)});
+  };
+  const auto url = net::parse_url(config.aggregator);
+  if (!url.ok()) {
+    note("aggregator", url.error().message());
+  } else if (url->scheme != "ws" && url->scheme != "http") {
+    note("aggregator", "must begin with ws:// (\"" + config.aggregator + "\")");
+  }
+  if (config.state_dir.empty()) note("state_dir", "must not be empty");
+  if (config.proc_root.empty()) note("proc_root", "must not be empty");
+  if (config.metrics != "off") {
+    const auto metrics = parse_host_port(config.metrics);
+    if (!metrics.ok()) note("metrics", metrics.error().message() + "; or off");
+  }
+  if (config.spool.max_bytes < 4 * config.spool.segment_bytes) {
+    note("spool.max_bytes", "must be at least four times spool.segment_bytes (" +
+                                config::format_size(config.spool.segment_bytes) + ")");
+  }
+  return out;
+}
+
+std::string print_config(const AgentConfig& config) {
+  using config::yaml_quote;
+  const auto yes_no = [](bool value) { return value ? "true" : "false"; };
+  std::string out;
+  out += "aggregator: " + yaml_quote(config.aggregator) + "\n";
+  out += "token: " + yaml_quote(config.token.empty() ? "" : "***") + "\n";
+  out += "state_dir: " + yaml_quote(config.state_dir) + "\n";
+  out += "proc_root: " + yaml_quote(config.proc_root) + "\n";
+  out += "host: " + yaml_quote(config.host) + "\n";
+  out += "metrics: " + yaml_quote(config.metrics) + "\n";
+  out += std::string("once: ") + yes_no(config.once) + "\n";
+  out += "spool:\n";
+  out += "  max_bytes: " + config::format_size(config.spool.max_bytes) + "\n";
+  out += "  segment_bytes: " + config::format_size(config.spool.segment_bytes) + "\n";
+  out += "  min_free: " + config::format_size(config.spool.min_free) + "\n";
+  out += "discover:\n";
+  out += std::string("  processes: ") + yes_no(config.discover.processes) + "\n";
+  out += "  poll: " + config::format_duration(config.discover.poll) + "\n";
+  out += config.files.empty() ? "files: []\n" : "files:\n";
+  for (const FilePattern& pattern : config.files) {
+    out += "  - glob: " + yaml_quote(pattern.glob) + "\n";
+    out += "    job: " + yaml_quote(pattern.job) + "\n";
+    out += "    path: " + yaml_quote(pattern.path) + "\n";
+  }
+  out += config.rules.empty() ? "rules: []\n" : "rules:\n";
+  for (const std::string& rules : config.rules) out += "  - " + yaml_quote(rules) + "\n";
+  if (config.import) {
+    out += "import:\n  job: " + yaml_quote(config.import->job) + "\n  roots:\n";
+    for (const std::string& root : config.import->roots) out += "    - " + yaml_quote(root) + "\n";
+    out += "  path: " + yaml_quote(config.import->path) + "\n";
+    out += "  tz: " + yaml_quote(config.import->tz) + "\n";
+  }
+  return out;
+}
+
+}  // namespace logarithm::agent

@@ -1,0 +1,314 @@
+#include "agent/app.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "agent/discover/time_zone.h"
+#include "common/base/logging.h"
+
+namespace logarithm::agent {
+namespace {
+
+namespace asio = boost::asio;
+
+// Together under the ten seconds in which a stop must be over.
+constexpr std::chrono::seconds kLastSend{5};
+constexpr std::chrono::milliseconds kWatchdog{9500};
+// `--once` gives up when nothing was acknowledged for so long.
+constexpr std::chrono::seconds kOncePatience{60};
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return name;
+}
+
+// Two agents of one host (tests, quickstart) have two state directories and must not be one agent.
+std::string agent_id(const std::string& host, const std::string& state_dir) {
+  std::error_code ignored;
+  const std::string absolute = std::filesystem::absolute(state_dir, ignored).string();
+  return host + "#" + to_text(hash_base(absolute)).substr(0, 8);
+}
+
+}  // namespace
+
+std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems) {
+  std::vector<RuleSet::Source> sources = RuleSet::shipped();
+  for (const std::string& path : config.rules) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) {
+      problems.push_back(config::Problem{path, 0, "", "cannot be read"});
+      continue;
+    }
+    sources.push_back({path, text.str()});
+  }
+  std::vector<RuleProblem> refused;
+  auto rules = RuleSet::build(sources, refused);
+  for (const RuleProblem& problem : refused) {
+    const auto line = static_cast<std::size_t>(std::max(problem.line, 0));
+    problems.push_back(config::Problem{problem.file, line, problem.path, problem.message});
+  }
+  return rules;
+}
+
+App::App(AgentConfig config, std::shared_ptr<const RuleSet> rules)
+    : config_(std::move(config)),
+      rules_(std::move(rules)),
+      pause_(io_, asio::steady_timer::time_point::max()) {
+  if (config_.host.empty()) config_.host = host_name();
+}
+
+Result<std::unique_ptr<App>> App::make(AgentConfig config, std::shared_ptr<const RuleSet> rules) {
+  std::unique_ptr<App> app(new App(std::move(config), std::move(rules)));
+  LGR_CHECK(app->open());
+  return app;
+}
+
+Status App::open() {
+  LGR_TRY(net::Url url, net::parse_url(config_.aggregator));
+  file_thread_ = std::make_unique<WorkerPool>(1);
+
+  SpoolOptions spool;
+  spool.directory = config_.state_dir;
+  spool.max_bytes = config_.spool.max_bytes;
+  spool.segment_bytes = config_.spool.segment_bytes;
+  spool.min_free = config_.spool.min_free;
+  LGR_TRY(spool_, file_thread_->run_and_wait([&](BlockingToken& token) {
+    return Spool::open(token, spool, files_, clock_);
+  }));
+
+  DiscoveryOptions discover;
+  discover.proc_root = config_.proc_root;
+  discover.host = config_.host;
+  discover.processes = config_.discover.processes;
+  discover.files = config_.files;
+  discover.exclude = {config_.state_dir};
+  if (config_.import) {
+    ImportOptions import;
+    import.job = config_.import->job;
+    import.roots = config_.import->roots;
+    import.path = config_.import->path;
+    if (!config_.import->tz.empty()) {
+      import.utc_offset_minutes = file_thread_->run_and_wait([&](BlockingToken& token) {
+        return utc_offset_minutes(token, config_.import->tz, clock_.wall_now());
+    });
+    if (!import.utc_offset_minutes) {
+      return Error(ErrorCode::invalid, "import.tz: unknown time zone " + config_.import->tz);
+    }
+  }
+  discover.import = std::move(import);
+}
+LGR_TRY(discovery_, Discovery::make(std::move(discover)));
+
+transport_ = std::make_unique<WsTransport>(std::move(url), config_.token);
+UplinkOptions uplink;
+uplink.agent = agent_id(config_.host, config_.state_dir);
+uplink.host = config_.host;
+uplink.version = LGR_VERSION;
+uplink.token = config_.token;
+uplink.seed = std::random_device{}();
+if (config_.once) uplink.backoff_cap = std::chrono::milliseconds(2000);
+uplink_ = std::make_unique<Uplink>(std::move(uplink), io_.get_executor(), *spool_, *file_thread_,
+                                   *transport_, heartbeats_, clock_);
+spool_->on_change([this] { uplink_->wake(); });
+
+FollowOptions follow;
+follow.once = config_.once;
+follower_ = std::make_unique<Follower>(follow, source_fs_, *rules_, *spool_, *uplink_, clock_);
+collector_ =
+    std::make_unique<Collector>(*discovery_, *follower_, *spool_, clock_, config_.discover.poll);
+heartbeats_.set(collector_.get());
+open_metrics();
+tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
+return {};
+}  // namespace logarithm::agent
+
+void App::open_metrics() {
+  if (config_.metrics == "off") return;
+  const auto address = parse_host_port(config_.metrics);
+  if (!address.ok()) return;  // validate() has said so
+  metrics_handler_ = std::make_unique<MetricsHandler>(
+      [this] { return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()); });
+  net::HttpServerOptions options;
+  options.address = address->host;
+  options.port = address->port;
+  auto server = net::HttpServer::listen(io_, options, *metrics_handler_);
+  if (!server.ok()) {
+    // Not worth the job's logs: another agent on this host may have the port.
+    LGR_WARN("no metrics error={}", server.error().to_string());
+    return;
+  }
+  metrics_server_ = std::move(*server);
+}
+
+App::~App() {
+  // The network is still by now: let the file thread end, deliver its answers to nobody, then take
+  // the rest apart.
+  file_thread_.reset();
+  io_.restart();
+  io_.poll();
+}
+
+Status App::run() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  tasks_->spawn("signals", watch_signals());
+  tasks_->spawn("uplink", ship());
+  if (metrics_server_ != nullptr) tasks_->spawn("metrics", serve_metrics());
+  tasks_->spawn("main", live());
+  LGR_INFO("collecting host={} aggregator={} state_dir={}", config_.host, config_.aggregator,
+           config_.state_dir);
+
+  Status joined;
+  auto done = [&joined](std::exception_ptr thrown, Status status) {
+    joined = thrown ? Status(Error(ErrorCode::io, "the main loop failed")) : std::move(status);
+  };
+  auto work = asio::make_work_guard(io_);
+  auto ended = [&work, done](std::exception_ptr thrown, Status status) mutable {
+    done(thrown, std::move(status));
+    work.reset();
+  };
+  asio::co_spawn(io_, tasks_->join(), ended);
+  io_.run();
+  LGR_INFO("stopped all_stored={}", all_stored_);
+  return outcome_.ok() ? joined : outcome_;
+}
+
+asio::awaitable<Status> App::watch_signals() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::signal_set signals(io_, SIGTERM, SIGINT);
+  auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (broken) co_return Status();
+  LGR_INFO("stopping signal={}", number);
+  stopping_ = true;
+  pause_.cancel();
+  tasks_->spawn("watchdog", watchdog());
+  co_return Status();
+}
+
+// A hung mount must not hold the exit: what is spooled is safe, and so is what was not read.
+asio::awaitable<Status> App::watchdog() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::steady_timer timer(io_, kWatchdog);
+  auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (cancelled) co_return Status();
+  LGR_ERROR("a file operation hangs: leaving without it");
+  std::_Exit(1);
+}
+
+asio::awaitable<Status> App::ship() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  Status ended = co_await uplink_->run();
+  uplink_ended_ = true;
+  pause_.cancel();
+  co_return ended;
+}
+
+asio::awaitable<Status> App::serve_metrics() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await metrics_server_->run();
+  co_return Status();
+}
+
+asio::awaitable<void> App::pause(std::chrono::milliseconds time) {
+  pause_.expires_after(time);
+  co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+asio::awaitable<void> App::collect() {
+  while (!stopping_) {
+    auto turn = [collector = collector_.get()](BlockingToken& token) {
+      return collector->turn(token);
+    };
+    const TurnReport report = co_await file_thread_->run(std::move(turn));
+    if (report.finished && config_.once) break;
+    if (!report.more && !stopping_) co_await pause(report.wait);
+  }
+}
+
+asio::awaitable<bool> App::drained() {
+  if (!uplink_->idle()) co_return false;
+  auto look = [spool = spool_.get()](BlockingToken&) { return Result<bool>(spool->drained()); };
+  const Result<bool> empty = co_await file_thread_->run(std::move(look));
+  co_return *empty && uplink_->idle();
+}
+
+asio::awaitable<bool> App::deliver(MonotonicTime deadline, bool reset_by_progress) {
+  const auto patience = deadline - clock_.now();
+  std::uint64_t acked = uplink_->stats().acked_blocks;
+  while (!uplink_ended_ && clock_.now() < deadline && !(reset_by_progress && stopping_)) {
+    const bool empty = co_await drained();
+    if (empty) co_return true;
+    const std::uint64_t now_acked = uplink_->stats().acked_blocks;
+    if (reset_by_progress && now_acked != acked) deadline = clock_.now() + patience;
+    acked = now_acked;
+    co_await pause(std::chrono::milliseconds(20));
+  }
+  co_return false;
+}
+
+asio::awaitable<Status> App::live() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await collect();
+  if (config_.once && !stopping_) {
+    all_stored_ = co_await deliver(clock_.now() + kOncePatience, true);
+  }
+  if (!all_stored_) {
+    auto drain = [collector = collector_.get()](BlockingToken& token) {
+      return collector->drain(token);
+    };
+    const Status read = co_await file_thread_->run(std::move(drain));
+    if (!read.ok()) LGR_WARN("last reading error={}", read.error().to_string());
+    uplink_->wake();
+    uplink_->hurry();
+    all_stored_ = co_await deliver(clock_.now() + kLastSend, false);
+  }
+  if (config_.once) {
+    print_summary();
+    if (!all_stored_) {
+      const auto& why = uplink_->last_error();
+      outcome_ = Error(ErrorCode::unavailable,
+                       "not everything is stored" + (why ? ": " + why->message() : ""));
+    }
+  }
+  auto close = [spool = spool_.get()](BlockingToken& token) { return spool->close(token); };
+  const Status closed = co_await file_thread_->run(std::move(close));
+  if (!closed.ok()) LGR_WARN("spool not closed error={}", closed.error().to_string());
+  uplink_->stop();
+  if (metrics_server_ != nullptr) metrics_server_->stop(std::chrono::milliseconds(200));
+  while (!uplink_ended_) co_await pause(std::chrono::milliseconds(20));
+  tasks_->request_stop();
+  co_return Status();
+}
+
+void App::print_summary() const {
+  const CollectorStats& stats = collector_->stats();
+  std::printf("streams %llu\nlines %llu\nbytes %llu\nnot captured %zu\n",
+              static_cast<unsigned long long>(stats.streams.load()),
+              static_cast<unsigned long long>(stats.lines.load()),
+              static_cast<unsigned long long>(stats.bytes.load()),
+              collector_->not_captured().size());
+  for (const wire::NotCaptured& item : collector_->not_captured()) {
+    std::printf("  %s: %s\n", item.what.c_str(), item.reason.c_str());
+  }
+  std::printf("stored %s\n", all_stored_ ? "all" : "not all");
+  std::fflush(stdout);
+}
+
+}  // namespace logarithm::agent

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/agent_config.h"
+#include "agent/collector.h"
+#include "agent/heartbeat_relay.h"
+#include "agent/metrics.h"
+#include "agent/uplink/ws_transport.h"
+#include "common/async/task_group.h"
+#include "common/io/posix_file_system.h"
+#include "common/net/http_server.h"
+#include "common/rules/rule_set.h"
+
+namespace logarithm::agent {
+
+// The rules of a configuration; what is wrong in them goes to `problems`. Blocks; for main().
+std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems);
+
+// The agent: builds the parts, starts and stops them in order. One io thread (the caller of run())
+// and one file thread.
+class App {
+ public:
+  static Result<std::unique_ptr<App>> make(AgentConfig config,
+                                           std::shared_ptr<const RuleSet> rules);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  // Until SIGTERM or SIGINT; with `once` until everything is stored. Error when it is not.
+  Status run();
+
+ private:
+  App(AgentConfig config, std::shared_ptr<const RuleSet> rules);
+  Status open();
+  void open_metrics();
+
+  boost::asio::awaitable<Status> watch_signals();
+  boost::asio::awaitable<Status> ship();
+  boost::asio::awaitable<Status> serve_metrics();
+  // The main line: collect, then the last reading, then the last sending.
+  boost::asio::awaitable<Status> live();
+  boost::asio::awaitable<void> collect();
+  boost::asio::awaitable<bool> drained();
+  boost::asio::awaitable<bool> deliver(MonotonicTime deadline, bool reset_by_progress);
+  boost::asio::awaitable<void> pause(std::chrono::milliseconds time);
+  boost::asio::awaitable<Status> watchdog();
+  void print_summary() const;
+
+  AgentConfig config_;
+  std::shared_ptr<const RuleSet> rules_;
+  SystemClock clock_;
+  boost::asio::io_context io_;
+  PosixFileSystem files_;
+  PosixSourceFs source_fs_;
+  std::unique_ptr<WorkerPool> file_thread_;
+  std::unique_ptr<Spool> spool_;
+  std::unique_ptr<WsTransport> transport_;
+  std::unique_ptr<Discovery> discovery_;
+  HeartbeatRelay heartbeats_;
+  std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<Collector> collector_;
+  std::unique_ptr<MetricsHandler> metrics_handler_;
+  std::unique_ptr<net::HttpServer> metrics_server_;
+  std::unique_ptr<TaskGroup> tasks_;
+  boost::asio::steady_timer pause_;
+  bool stopping_ = false;  // asked to by a signal
+  bool uplink_ended_ = false;
+  bool all_stored_ = false;
+  Status outcome_;
+};
+
+}  // namespace logarithm::agent

@@ -1,0 +1,119 @@
+#include "agent/collector.h"
+
+#include <algorithm>
+
+namespace logarithm::agent {
+namespace {
+
+// How long a turn may be put off: short, since it is what looks for new bytes.
+constexpr std::chrono::milliseconds kTurn{50};
+// Newest facts of so many processes wait for room in the spool.
+constexpr std::size_t kMaxPending = 100'000;
+
+}  // namespace
+
+Collector::Collector(Discovery& discovery, Follower& follower, Spool& spool, Clock& clock,
+                     std::chrono::nanoseconds discover_poll)
+    : discovery_(discovery),
+      follower_(follower),
+      spool_(spool),
+      clock_(clock),
+      discover_poll_(discover_poll) {}
+
+void Collector::discover(BlockingToken& token) {
+  const MonotonicTime now = clock_.now();
+  if (now < next_discover_) return;
+  next_discover_ = now + discover_poll_;
+  const UnixNanos wall = clock_.wall_now();
+  if (scanned_ && !discovery_.changed_hint(token, wall)) return;
+  auto found = discovery_.scan(token, wall);
+  ++stats_.scans;
+  std::uint64_t suppressed = 0;
+  if (!found.ok()) {
+    if (scan_errors_.allow(now, suppressed)) {
+      LGR_WARN("scan failed error={} suppressed={}", found.error().to_string(), suppressed);
+    }
+    return;
+  }
+  scanned_ = true;
+  follower_.set_targets(std::move(found->targets));
+  not_captured_ = std::move(found->not_captured);
+  for (ProcessInfo& process : found->processes) {
+    if (process.exit) follower_.process_exited(process.key());
+    if (pending_processes_.size() >= kMaxPending) {
+      pending_processes_.erase(pending_processes_.begin());
+    }
+    pending_processes_.insert_or_assign(process.key(), std::move(process));
+  }
+}
+
+void Collector::keep_processes(BlockingToken& token) {
+  if (pending_processes_.empty()) return;
+  std::vector<ProcessInfo> processes;
+  for (const auto& [key, process] : pending_processes_) processes.push_back(process);
+  const Status kept = spool_.append_processes(token, processes);
+  if (kept.ok()) return pending_processes_.clear();
+  std::uint64_t suppressed = 0;
+  if (process_errors_.allow(clock_.now(), suppressed)) {
+    LGR_WARN("process facts wait error={} suppressed={}", kept.error().to_string(), suppressed);
+  }
+}
+
+TurnReport Collector::turn(BlockingToken& token) {
+  discover(token);
+  keep_processes(token);
+  TurnReport report;
+  report.wait = kTurn;
+  const auto step = follower_.step(token);
+  if (step.ok()) {
+    report.more = step->more;
+    report.wait = std::min(step->wait, kTurn);
+  } else {
+    std::uint64_t suppressed = 0;
+    if (step_errors_.allow(clock_.now(), suppressed)) {
+      LGR_WARN("reading waits error={} suppressed={}", step.error().to_string(), suppressed);
+    }
+  }
+  spool_.tick(token);
+  report.finished = scanned_ && pending_processes_.empty() && follower_.finished();
+  publish();
+  return report;
+}
+
+Status Collector::drain(BlockingToken& token) {
+  next_discover_ = {};
+  discover(token);
+  keep_processes(token);
+  const Status drained = follower_.drain(token);
+  const Status closed = spool_.close(token);
+  publish();
+  return drained.ok() ? closed : drained;
+}
+
+void Collector::publish() {
+  const FollowStats& follow = follower_.stats();
+  stats_.lines = follow.lines;
+  stats_.bytes = follow.bytes;
+  stats_.gaps = follow.gaps;
+  stats_.abandoned = follow.abandoned;
+  stats_.encode_errors = follow.encode_errors;
+  stats_.paused = follow.no_space;
+  stats_.waiting = follower_.waiting();
+  stats_.not_captured = not_captured_.size();
+}
+
+wire::Heartbeat Collector::heartbeat(BlockingToken&) {
+  wire::Heartbeat beat;
+  beat.streams = follower_.lag();
+  beat.not_captured = not_captured_;
+  beat.spool_bytes = spool_.stats().bytes;
+  std::uint64_t lag = 0;
+  for (const wire::StreamLag& stream : beat.streams) {
+    if (stream.size > stream.offset) lag += stream.size - stream.offset;
+  }
+  stats_.lag_bytes = lag;
+  stats_.streams = beat.streams.size();
+  return beat;
+}
+
+}  // namespace logarithm::agent

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/discover/discovery.h"
+#include "agent/follow/follower.h"
+#include "agent/spool/spool.h"
+#include "agent/uplink/uplink.h"
+#include "common/base/logging.h"
+
+namespace logarithm::agent {
+
+// What other threads may know of the collector.
+struct CollectorStats {
+  std::atomic<std::uint64_t> lines{0}, bytes{0}, lag_bytes{0}, streams{0}, waiting{0};
+  std::atomic<std::uint64_t> gaps{0}, abandoned{0}, encode_errors{0}, paused{0}, scans{0};
+  std::atomic<std::uint64_t> not_captured{0};
+};
+
+struct TurnReport {
+  bool more = false;      // call again at once
+  bool finished = false;  // `once` only: everything was read to its end
+  std::chrono::milliseconds wait{0};
+};
+
+// One turn of everything that happens on the file thread: discovery when something changed,
+// following, the spool's upkeep. File thread only, but for stats().
+class Collector final : public HeartbeatSource {
+ public:
+  Collector(Discovery& discovery, Follower& follower, Spool& spool, Clock& clock,
+            std::chrono::nanoseconds discover_poll);
+
+  TurnReport turn(BlockingToken& token);
+  // One last read of everything, then nothing more.
+  Status drain(BlockingToken& token);
+  wire::Heartbeat heartbeat(BlockingToken&) override;
+  const std::vector<wire::NotCaptured>& not_captured() const { return not_captured_; }
+  const CollectorStats& stats() const { return stats_; }
+
+ private:
+  void discover(BlockingToken& token);
+  void keep_processes(BlockingToken& token);
+  void publish();
+
+  Discovery& discovery_;
+  Follower& follower_;
+  Spool& spool_;
+  Clock& clock_;
+  std::chrono::nanoseconds discover_poll_;
+  MonotonicTime next_discover_{};
+  std::vector<wire::NotCaptured> not_captured_;
+  std::map<std::string, ProcessInfo> pending_processes_;  // the spool was full
+  bool scanned_ = false;
+  RateLimit scan_errors_, step_errors_, process_errors_;
+  CollectorStats stats_;
+};
+
+}  // namespace logarithm::agent

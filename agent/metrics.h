@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/net/http.h"
+
+namespace logarithm::agent {
+
+struct CollectorStats;
+struct SpoolStats;
+struct UplinkStats;
+
+// Prometheus text of all counters. Any thread.
+std::string metrics_text(const CollectorStats& collector, const SpoolStats& spool,
+                         const UplinkStats& uplink);
+
+// `/metrics` and `/healthz` of the agent.
+class MetricsHandler final : public net::HttpHandler {
+ public:
+  explicit MetricsHandler(std::function<std::string()> text) : text_(std::move(text)) {}
+  boost::asio::awaitable<net::Response> handle(net::Request request) override;
+  std::optional<net::Response> check_websocket(const net::Request& request) override;
+  boost::asio::awaitable<void> websocket(net::Request request,
+                                         std::shared_ptr<net::WsConnection> connection) override;
+
+ private:
+  std::function<std::string()> text_;
+};
+
+}  // namespace logarithm::agent

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace logarithm::agent {
+
+// `logarithm-agent test-rules [RULES.yaml…]`: one JSON object for each line of `in` with what the
+// shipped rules and those of `files` extract from it. Returns the exit code: 78 when a file or rule
+// is refused.
+int test_rules(const std::vector<std::string>& files, std::istream& in, std::ostream& out,
+               std::ostream& errors);
+
+}  // namespace logarithm::agent

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aggregator/http/auth.h"
+#include "common/base/result.h"
+#include "common/config/problems.h"
+
+namespace logarithm::aggregator {
+
+// Everything that can be configured, with its defaults; config/aggregator.example.yaml shows it.
+struct AggregatorConfig {
+  std::string listen = "127.0.0.1:7400";
+  std::string data_dir = "/var/lib/logarithm/aggregator";
+  std::string ready_file;  // gets "host:port" when serving; none when empty
+  std::vector<TokenGrant> tokens;
+
+  struct Query {
+    std::chrono::nanoseconds deadline = std::chrono::seconds(30);
+    std::uint64_t max_concurrent = 32;
+    std::uint64_t memory = 256u << 20;  // decoded lines of one query, bytes
+  } query;
+
+  struct Store {
+    std::uint64_t min_free = 2ull << 30;    // below it blocks are refused, bytes
+    std::uint64_t part_bytes = 4ull << 30;  // a shard is rolled at this size
+  } store;
+};
+
+struct ListenAddress {
+  std::string host;
+  std::uint16_t port = 0;
+  bool loopback = false;
+};
+// "127.0.0.1:7400", "[::1]:0", "localhost:7400".
+Result<ListenAddress> parse_listen(const std::string& text);
+
+// Reads a file over `config`. Error: unreadable or not YAML; else `problems` has what is wrong in
+// it. Blocks; for main().
+Status load_config(const std::string& file, AggregatorConfig& config, config::Problems& problems);
+
+// What is wrong with the whole, after the command line was put over the file. `file` names where to
+// look in the messages.
+config::Problems validate(const AggregatorConfig& config, const std::string& file);
+
+// The effective configuration as YAML that load_config() reads; tokens are masked.
+std::string print_config(const AggregatorConfig& config);
+
+}  // namespace logarithm::aggregator

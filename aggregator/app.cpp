@@ -1,0 +1,194 @@
+#include "aggregator/app.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+
+#include "aggregator/ready_file.h"
+#include "common/base/logging.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kWriterThreads = 2, kQueryThreads = 2;
+constexpr std::chrono::milliseconds kStopGrace{5000};
+constexpr std::chrono::seconds kUpkeepEvery{1};
+
+std::chrono::nanoseconds from_seconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<App>> App::make(AggregatorConfig config) {
+  LGR_TRY(DataLock lock, DataLock::take(config.data_dir));
+  std::unique_ptr<App> app(new App(std::move(config), std::move(lock)));
+  LGR_CHECK(app->open());
+  return app;
+}
+
+App::App(AggregatorConfig config, DataLock lock)
+    : config_(std::move(config)), lock_(std::move(lock)) {}
+
+Status App::open() {
+  writing_ = std::make_unique<WorkerPool>(kWriterThreads);
+  querying_ = std::make_unique<WorkerPool>(kQueryThreads);
+  upkeep_ = std::make_unique<WorkerPool>(1);
+
+  SqliteStorageOptions options;
+  options.data_dir = config_.data_dir;
+  options.min_free_bytes = config_.store.min_free;
+  options.jobs.max_part_bytes = config_.store.part_bytes;
+  auto opened = upkeep_->run_and_wait(
+      [&](BlockingToken& token) { return SqliteStorage::open(token, options, clock_); });
+  if (!opened.ok()) return opened.error().with_context("open " + config_.data_dir);
+  storage_ = std::move(opened).value();
+
+  writers_ = std::make_unique<WriterPool>(*storage_, *writing_, io_.get_executor(), clock_,
+                                          WriterPool::Options());
+  writers_->on_committed([this](const Commit& commit) {
+    commit_seconds_.observe(from_seconds(commit.seconds));
+    if (commit.freshness) freshness_seconds_.observe(from_seconds(*commit.freshness));
+  });
+  const auto authenticate = [tokens = config_.tokens](const std::string& token) {
+    return tenant_of_token(token, tokens);
+  };
+  hub_ = std::make_unique<IngestHub>(*storage_, *writers_, *writing_, io_.get_executor(), clock_,
+                                     authenticate, IngestOptions());
+  agents_ = std::make_unique<RegistryView>(hub_->agents(), clock_);
+  ingest_ = std::make_unique<IngestEndpoint>(*hub_);
+  QueryOptions query;
+  query.deadline = config_.query.deadline;
+  query.max_concurrent = config_.query.max_concurrent;
+  query.memory = config_.query.memory;
+  queries_ = std::make_unique<QueryRunner>(*querying_, clock_, query);
+  api_ = std::make_unique<Api>(*storage_, *queries_, *agents_, *ingest_, config_.tokens);
+  api_->set_more_metrics([this](std::string& out) { write_metrics(out); });
+
+  LGR_TRY(ListenAddress listen, parse_listen(config_.listen));
+  net::HttpServerOptions http;
+  http.address = listen.host;
+  http.port = listen.port;
+  LGR_TRY(server_, net::HttpServer::listen(io_, http, *api_));
+  tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
+  return {};
+}
+
+App::~App() {
+  // The network is still by now (run() has returned, or never began): let what blocks end, deliver
+  // its answers to nobody, then take the rest apart.
+  querying_.reset();
+  upkeep_.reset();
+  writing_.reset();
+  io_.restart();
+  io_.poll();
+}
+
+std::string App::address() const {
+  const std::string host = server_->address();
+  const bool v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(server_->port());
+}
+
+Status App::run() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  if (!config_.ready_file.empty()) LGR_CHECK(write_ready_file(config_.ready_file, address()));
+  tasks_->spawn("signals", watch_signals());
+  tasks_->spawn("upkeep", maintain());
+  tasks_->spawn("http", serve());
+  api_->set_ready(true);
+  LGR_INFO("serving address={} data_dir={}", address(), config_.data_dir);
+
+  Status outcome;
+  auto joined = [&outcome](std::exception_ptr thrown, Status status) {
+    if (thrown) outcome = Error(ErrorCode::io, "the main loop failed");
+    if (!thrown) outcome = std::move(status);
+  };
+  asio::co_spawn(io_, tasks_->join(), joined);
+  io_.run();
+  if (!config_.ready_file.empty()) remove_ready_file(config_.ready_file);
+  LGR_INFO("stopped address={}", address());
+  return outcome;
+}
+
+asio::awaitable<Status> App::watch_signals() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::signal_set signals(io_, SIGTERM, SIGINT);
+  auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (!broken) {
+    LGR_INFO("stopping signal={}", number);
+    stop();
+  }
+  co_return Status();
+}
+
+asio::awaitable<Status> App::serve() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await server_->run();
+  stop();
+  tasks_->request_stop();  // signals and upkeep
+  co_return Status();
+}
+
+void App::stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  api_->set_ready(false);
+  server_->stop(kStopGrace);
+}
+
+asio::awaitable<Status> App::maintain() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  RateLimit limit;
+  while (!stopping_) {
+    SqliteStorage* storage = storage_.get();
+    auto turn = [storage](BlockingToken& token) { return storage->maintain(token); };
+    auto more = co_await upkeep_->run(turn);
+    std::uint64_t held = 0;
+    if (!more.ok() && limit.allow(clock_.now(), held)) {
+      LGR_WARN("upkeep failed error={} held_back={}", more.error().message(), held);
+    }
+    if (more.ok() && *more) continue;
+    co_await clock_.sleep_for(kUpkeepEvery);
+  }
+  co_return Status();
+}
+
+void App::write_metrics(std::string& out) const {
+  commit_seconds_.write(out, "logarithm_aggregator_commit_seconds");
+  freshness_seconds_.write(out, "logarithm_aggregator_freshness_seconds");
+  const auto number = [&](std::string_view name, std::string_view type, std::uint64_t value) {
+    const std::string full = "logarithm_aggregator_" + std::string(name);
+    out += "# TYPE " + full + " " + std::string(type) + "\n" + full + " " + std::to_string(value) +
+           "\n";
+  };
+  const WriterPool::Stats writers = writers_->stats();
+  number("write_queue_bytes", "gauge", writers.queued_bytes);
+  number("commits_total", "counter", writers.commits);
+  number("commits_failed_total", "counter", writers.failed);
+  number("overloaded_total", "counter", writers.overloaded);
+  const IngestStats& ingest = hub_->stats();
+  number("sessions", "gauge", ingest.sessions);
+  number("frames_total", "counter", ingest.frames);
+  number("unknown_frames_total", "counter", ingest.unknown_frames);
+  number("protocol_errors_total", "counter", ingest.protocol_errors);
+  number("refused_blocks_total", "counter", ingest.refused_blocks);
+  const net::HttpServerStats http = server_->stats();
+  number("connections", "gauge", http.open);
+  number("connections_refused_total", "counter", http.refused);
+  number("http_malformed_total", "counter", http.malformed);
+  number("http_abandoned_total", "counter", http.abandoned);
+  const StoreCounters& store = storage_->counters();
+  number("quarantined_total", "counter", store.quarantined.load());
+  number("no_space_total", "counter", store.no_space.load());
+  number("sealed_runs_total", "counter", store.sealed_runs.load());
+}
+
+}  // namespace logarithm::aggregator

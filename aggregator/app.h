@@ -1,0 +1,69 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
+
+#include "aggregator/aggregator_config.h"
+#include "aggregator/data_lock.h"
+#include "aggregator/http/api.h"
+#include "aggregator/http/histogram.h"
+#include "aggregator/http/query_runner.h"
+#include "aggregator/http/registry_view.h"
+#include "aggregator/http/ws_ingest.h"
+#include "aggregator/ingest/ingest_hub.h"
+#include "aggregator/store/sqlite_storage.h"
+#include "aggregator/store/writer_pool.h"
+#include "common/async/task_group.h"
+#include "common/async/worker_pool.h"
+#include "common/base/clock.h"
+#include "common/net/http_server.h"
+
+namespace logarithm::aggregator {
+
+// The whole aggregator: builds the object graph, serves until SIGTERM or SIGINT, stops in reverse
+// order. One I/O thread (that of run()), and worker threads for whatever blocks.
+class App {
+ public:
+  // Locks the data directory, opens the storage, binds. Blocks; for main().
+  static Result<std::unique_ptr<App>> make(AggregatorConfig config);
+  ~App();
+
+  // Serves until a signal says stop; an Error when that was not the reason.
+  Status run();
+  // "host:port" that it serves at.
+  std::string address() const;
+
+ private:
+  explicit App(AggregatorConfig config, DataLock lock);
+  Status open();
+
+  boost::asio::awaitable<Status> watch_signals();
+  boost::asio::awaitable<Status> maintain();
+  boost::asio::awaitable<Status> serve();
+  void stop();
+  void write_metrics(std::string& out) const;
+
+  AggregatorConfig config_;
+  DataLock lock_;
+  SystemClock clock_;
+  boost::asio::io_context io_{1};
+  std::unique_ptr<SqliteStorage> storage_;
+  Histogram commit_seconds_, freshness_seconds_;
+
+  // Reset explicitly on the way down: what they run uses the members below.
+  std::unique_ptr<WorkerPool> writing_, querying_, upkeep_;
+
+  std::unique_ptr<WriterPool> writers_;
+  std::unique_ptr<IngestHub> hub_;
+  std::unique_ptr<RegistryView> agents_;
+  std::unique_ptr<IngestEndpoint> ingest_;
+  std::unique_ptr<QueryRunner> queries_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<TaskGroup> tasks_;
+  bool stopping_ = false;
+};
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,109 @@
+#include "aggregator/http/api.h"
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+
+#include "aggregator/http/problem.h"
+#include "aggregator/query/pruner.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+// Open without a token: probes have none.
+bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+
+constexpr std::string_view kIngestPath = "/api/v1/ingest";
+
+}  // namespace
+
+template <typename Method>
+void Api::route(std::string_view pattern, Method method) {
+  router_.add("GET", pattern,
+              [this, method](Call call) { return (this->*method)(std::move(call)); });
+}
+
+Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEndpoint& ingest,
+         std::vector<TokenGrant> tokens)
+    : storage_(storage),
+      queries_(queries),
+      agents_(agents),
+      ingest_(ingest),
+      tokens_(std::move(tokens)) {
+  route("/api/v1/jobs", &Api::jobs);
+  route("/api/v1/jobs/{job}", &Api::job);
+  route("/api/v1/jobs/{job}/lines", &Api::lines);
+  route("/api/v1/jobs/{job}/count", &Api::count);
+  route("/api/v1/jobs/{job}/streams", &Api::streams);
+  route("/api/v1/jobs/{job}/processes", &Api::processes);
+  route("/api/v1/jobs/{job}/raw", &Api::raw);
+  route("/api/v1/context", &Api::context);
+  route("/api/v1/status", &Api::status);
+  route("/healthz", &Api::health);
+  route("/readyz", &Api::ready);
+  route("/metrics", &Api::metrics);
+}
+
+boost::asio::awaitable<net::Response> Api::handle(net::Request request) {
+  ++requests_;
+  // A client that leaves is an ordinary end of a query, not an exception.
+  const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  net::Response response;
+  auto tenant = tenant_of(request, tokens_);
+  if (!tenant && !is_probe(request.path)) {
+    ++unauthenticated_;
+    response = problem(401, "a valid bearer token is needed");
+  } else {
+    auto found = router_.find(request.method, request.path);
+    if (auto* match = std::get_if<Router::Match>(&found)) {
+      Call call;
+      call.request = std::move(request);
+      call.capture = std::move(match->capture);
+      call.tenant = tenant.value_or("default");
+      auto answer = (*match->handler)(std::move(call));
+      response = co_await std::move(answer);
+    } else if (auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
+      response = problem(405, "this path answers to " + wrong->allow);
+      response.headers.emplace_back("Allow", wrong->allow);
+    } else if (request.path == kIngestPath) {
+      response = problem(400, "this path is a WebSocket (subprotocol logarithm.v1)");
+    } else {
+      response = problem(404, "no such path: " + request.path.substr(0, 200));
+    }
+  }
+  co_await boost::asio::this_coro::throw_if_cancelled(throws);
+  co_return response;
+}
+
+std::optional<net::Response> Api::check_websocket(const net::Request& request) {
+  if (request.path != kIngestPath) {
+    return problem(404, "no WebSocket at this path: " + request.path.substr(0, 200));
+  }
+  // Without a header the hello must bring the token; a wrong one need not get that far.
+  const bool stated = net::find_header(request.headers, "Authorization").has_value();
+  if (stated && !tenant_of(request, tokens_)) {
+    ++unauthenticated_;
+    return problem(401, "a valid bearer token is needed");
+  }
+  return std::nullopt;
+}
+
+boost::asio::awaitable<void> Api::websocket(net::Request request,
+                                            std::shared_ptr<net::WsConnection> connection) {
+  static_cast<void>(request);  // the session's hello says who it is
+  co_await ingest_.serve(std::move(connection));
+}
+
+bool stream_wanted(const JobView& view, std::size_t stream, const Predicate& predicate) {
+  const auto& joins = view.joins(stream);
+  return std::any_of(joins.begin(), joins.end(), [&](const StreamJoin& join) {
+    return judge(predicate, join, nullptr, nullptr) != Verdict::never;
+  });
+}
+
+Completeness Api::completeness(const JobKey& job, const JobView& view, const Predicate& predicate) {
+  const auto wanted = [&](std::size_t stream) { return stream_wanted(view, stream, predicate); };
+  return completeness_of(view, agents_.progress_of(job), wanted);
+}
+
+}  // namespace logarithm::aggregator

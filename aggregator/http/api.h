@@ -1,0 +1,85 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregator/http/agents_view.h"
+#include "aggregator/http/auth.h"
+#include "aggregator/http/query_runner.h"
+#include "aggregator/http/router.h"
+#include "aggregator/query/predicate.h"
+#include "aggregator/store/storage.h"
+#include "common/net/http.h"
+
+namespace logarithm::aggregator {
+
+// Serves one WebSocket until it ends.
+class WebSocketEndpoint {
+ public:
+  virtual ~WebSocketEndpoint() = default;
+  virtual boost::asio::awaitable<void> serve(std::shared_ptr<net::WsConnection> connection) = 0;
+};
+
+// The REST interface of contract.md. On the I/O thread; everything that blocks goes through the
+// query runner. What it refers to must outlive the server.
+class Api final : public net::HttpHandler {
+ public:
+  Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEndpoint& ingest,
+      std::vector<TokenGrant> tokens);
+
+  boost::asio::awaitable<net::Response> handle(net::Request request) override;
+  std::optional<net::Response> check_websocket(const net::Request& request) override;
+  boost::asio::awaitable<void> websocket(net::Request request,
+                                         std::shared_ptr<net::WsConnection> connection) override;
+
+  // What /readyz says.
+  void set_ready(bool ready) { ready_ = ready; }
+  // Appends metrics of parts that this one does not know, in Prometheus' text form.
+  void set_more_metrics(std::function<void(std::string&)> write) {
+    more_metrics_ = std::move(write);
+  }
+
+ private:
+  using Answer = boost::asio::awaitable<net::Response>;
+
+  template <typename Method>
+  void route(std::string_view pattern, Method method);
+
+  // api_lines.cpp
+  Answer lines(Call call);
+  Answer count(Call call);
+  Answer context(Call call);
+  Answer raw(Call call);
+  // api_facts.cpp
+  Answer jobs(Call call);
+  Answer job(Call call);
+  Answer streams(Call call);
+  Answer processes(Call call);
+  // api_operations.cpp
+  Answer status(Call call);
+  Answer health(Call call);
+  Answer ready(Call call);
+  Answer metrics(Call call);
+
+  // Over the streams that can hold lines of `predicate`.
+  Completeness completeness(const JobKey& job, const JobView& view, const Predicate& predicate);
+
+  Storage& storage_;
+  QueryRunner& queries_;
+  AgentsView& agents_;
+  WebSocketEndpoint& ingest_;
+  std::vector<TokenGrant> tokens_;
+  Router router_;
+  std::function<void(std::string&)> more_metrics_;
+  bool ready_ = false;
+  std::uint64_t requests_ = 0, unauthenticated_ = 0;
+};
+
+// True when `predicate` can hold for lines of the stream, by its attributes.
+bool stream_wanted(const JobView& view, std::size_t stream, const Predicate& predicate);
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "aggregator/http/api.h"
+#include "aggregator/http/lines_task.h"
+#include "aggregator/http/problem.h"
+#include "aggregator/http/request_params.h"
+#include "aggregator/http/views.h"
+#include "aggregator/query/filters.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+net::Response busy() { return problem(503, "too many queries are running; try again in a moment"); }
+
+// Summaries of some or all jobs of a tenant, one a turn.
+class JobsTask final : public QueryTask {
+ public:
+  JobsTask(Storage& storage, std::string tenant, std::optional<std::string> only)
+      : storage_(storage), tenant_(std::move(tenant)), only_(std::move(only)) {}
+
+  Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override {
+    if (!listed_) {
+      if (only_) {
+        keys_.push_back(JobKey{tenant_, *only_});
+      } else {
+        LGR_TRY(keys_, storage_.jobs(token, tenant_));
+        std::sort(keys_.begin(), keys_.end());
+      }
+      listed_ = true;
+    }
+    for (; next_ < keys_.size(); ++next_) {
+      if (time_is_up()) return false;
+      auto summary = storage_.summary(token, keys_[next_]);
+      if (summary.ok()) {
+        summaries_.push_back(std::move(summary).value());
+      } else if (summary.error().code() != ErrorCode::not_found) {
+        return summary.error();
+      } else if (only_) {
+        return Error(ErrorCode::not_found, "no such job: " + *only_);
+      }
+    }
+    return true;
+  }
+
+  std::string text() const {
+    JsonWriter out;
+    out.begin_object().key("jobs").begin_array();
+    for (const JobSummary& summary : summaries_) write_job(out, summary);
+    out.end_array().end_object();
+    return out.take();
+  }
+
+ private:
+  Storage& storage_;
+  std::string tenant_;
+  std::optional<std::string> only_;
+  bool listed_ = false;
+  std::vector<JobKey> keys_;
+  std::size_t next_ = 0;
+  std::vector<JobSummary> summaries_;
+};
+
+// The facts of one job.
+class FactsTask final : public QueryTask {
+ public:
+  FactsTask(Storage& storage, JobKey job) : storage_(storage), job_(std::move(job)) {}
+  Result<bool> step(BlockingToken& token, const std::function<bool()>&) override {
+    LGR_TRY(view_, open_job(token, storage_, job_));
+    return true;
+  }
+  const JobView& view() const { return *view_; }
+
+ private:
+  Storage& storage_;
+  JobKey job_;
+  std::unique_ptr<JobView> view_;
+};
+
+}  // namespace
+
+Api::Answer Api::jobs(Call call) {
+  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
+  auto place = queries_.try_admit();
+  if (!place) co_return busy();
+  auto task = std::make_shared<JobsTask>(storage_, call.tenant, std::nullopt);
+  auto running = queries_.run(task);
+  Status status = co_await std::move(running);
+  if (!status.ok()) co_return problem_of(status.error());
+  net::Response response;
+  response.body = task->text();
+  co_return response;
+}
+
+Api::Answer Api::job(Call call) {
+  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
+  auto place = queries_.try_admit();
+  if (!place) co_return busy();
+  auto task = std::make_shared<JobsTask>(storage_, call.tenant, call.capture);
+  auto running = queries_.run(task);
+  Status status = co_await std::move(running);
+  if (!status.ok()) co_return problem_of(status.error());
+  net::Response response;
+  response.body = task->text();
+  co_return response;
+}
+
+Api::Answer Api::streams(Call call) {
+  if (auto refused = refuse_unknown(call.request, {"attempt", "rank", "host", "stream"})) {
+    co_return std::move(*refused);
+  }
+  ParamProblem trouble;
+  auto spec = parse_filters(call.request.query, queries_.clock().wall_now(), trouble);
+  if (!spec.ok()) {
+    co_return problem(400, trouble.parameter + ": " + spec.error().message(), trouble.position,
+                      trouble.parameter);
+  }
+  auto place = queries_.try_admit();
+  if (!place) co_return busy();
+  const JobKey job{call.tenant, call.capture};
+  auto task = std::make_shared<FactsTask>(storage_, job);
+  auto running = queries_.run(task);
+  Status status = co_await std::move(running);
+  if (!status.ok()) co_return problem_of(status.error());
+  const JobView& view = task->view();
+  const ProgressLookup progress = agents_.progress_of(job);
+  JsonWriter out;
+  out.begin_object().key("streams").begin_array();
+  const auto& all = view.snapshot().streams();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (stream_wanted(view, i, spec->predicate)) write_stream(out, view, i, progress(all[i].id));
+  }
+  out.end_array().key("completeness");
+  write_completeness(out, completeness(job, view, spec->predicate));
+  out.end_object();
+  net::Response response;
+  response.body = out.take();
+  co_return response;
+}
+
+Api::Answer Api::processes(Call call) {
+  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
+  auto place = queries_.try_admit();
+  if (!place) co_return busy();
+  auto task = std::make_shared<FactsTask>(storage_, JobKey{call.tenant, call.capture});
+  auto running = queries_.run(task);
+  Status status = co_await std::move(running);
+  if (!status.ok()) co_return problem_of(status.error());
+  JsonWriter out;
+  out.begin_object().key("processes").begin_array();
+  for (const ProcessFacts& process : task->view().snapshot().processes()) {
+    write_process(out, process);
+  }
+  out.end_array().end_object();
+  net::Response response;
+  response.body = out.take();
+  co_return response;
+}
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "aggregator/http/histogram.h"
+#include "common/async/blocking.h"
+#include "common/async/worker_pool.h"
+#include "common/base/clock.h"
+#include "common/base/result.h"
+
+namespace logarithm::aggregator {
+
+struct QueryOptions {
+  std::chrono::nanoseconds deadline = std::chrono::seconds(30);
+  std::chrono::nanoseconds slice = std::chrono::milliseconds(50);
+  std::size_t max_concurrent = 32;
+  std::size_t memory = 256u << 20;  // decoded lines of one query, about, bytes
+};
+
+// One query's work, cut in turns that run on a worker. Touched by one thread at a time: a worker
+// while a turn runs, the I/O thread in between.
+class QueryTask {
+ public:
+  virtual ~QueryTask() = default;
+  // Works until there is something to give (true) or `time_is_up` says stop (false: call again).
+  virtual Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) = 0;
+
+  // From any thread: the client has left.
+  void cancel() { cancelled_.store(true); }
+  bool cancelled() const { return cancelled_.load(); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// Runs queries on a worker pool in slices, so that many share it; with a deadline, a cap on how
+// many there are, and an end when the client leaves. Lives on one I/O thread.
+class QueryRunner {
+ public:
+  QueryRunner(WorkerPool& pool, Clock& clock, QueryOptions options)
+      : pool_(pool), clock_(clock), options_(options) {}
+
+  // A place among the running queries, given back when destroyed; null when all are taken.
+  std::shared_ptr<void> try_admit();
+
+  // Runs turns until one gives something. Error{timeout} past the deadline (counted anew by each
+  // call: a stream that keeps giving never times out), Error{cancelled} when the client left.
+  boost::asio::awaitable<Status> run(std::shared_ptr<QueryTask> task);
+
+  const QueryOptions& options() const { return options_; }
+  Clock& clock() const { return clock_; }
+  std::size_t running() const { return *running_; }
+  std::uint64_t total() const { return total_; }
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t timeouts() const { return timeouts_; }
+  Histogram& seconds() { return seconds_; }
+
+ private:
+  WorkerPool& pool_;
+  Clock& clock_;
+  QueryOptions options_;
+  std::shared_ptr<std::size_t> running_ = std::make_shared<std::size_t>(0);
+  std::uint64_t total_ = 0, refused_ = 0, timeouts_ = 0;
+  Histogram seconds_;
+};
+
+}  // namespace logarithm::aggregator

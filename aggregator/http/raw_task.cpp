@@ -1,0 +1,67 @@
+#include "aggregator/http/raw_task.h"
+
+#include <algorithm>
+#include <set>
+
+#include "aggregator/http/lines_task.h"
+#include "aggregator/query/block_rows.h"
+
+namespace logarithm::aggregator {
+
+Status RawTask::open(BlockingToken& token) {
+  LGR_TRY(view_, open_job(token, storage_, request_.job));
+  auto stream = view_->find_stream(request_.stream);
+  if (!stream) {
+    return Error(ErrorCode::not_found, "no such stream in the job: " + to_text(request_.stream));
+  }
+  stream_ = *stream;
+  BlockFilter filter;
+  filter.streams = std::set<std::size_t>{stream_};
+  LGR_TRY(blocks_, view_->snapshot().candidates(token, filter));
+  const std::uint64_t from = std::max(request_.from, done_);
+  std::erase_if(blocks_, [&](const BlockRef& block) {
+    return block.end <= from || block.first >= request_.to;
+  });
+  std::sort(blocks_.begin(), blocks_.end(),
+            [](const BlockRef& a, const BlockRef& b) { return a.first < b.first; });
+  next_ = 0;
+  if (request_.clock != nullptr) opened_at_ = request_.clock->now();
+  return {};
+}
+
+Result<bool> RawTask::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
+  if (!opened_) {
+    LGR_CHECK(open(token));
+    opened_ = true;
+    return true;
+  }
+  if (request_.clock != nullptr && request_.clock->now() - opened_at_ > kSnapshotAge) {
+    LGR_CHECK(open(token));
+  }
+  piece_.clear();
+  while (next_ < blocks_.size() && piece_.size() < kPieceBytes) {
+    if (time_is_up()) return !piece_.empty();
+    LGR_TRY(std::vector<Line> lines, read_lines(token, *view_, blocks_[next_]));
+    for (const Line& line : lines) {
+      if (line.offset < std::max(request_.from, done_) || line.offset >= request_.to) continue;
+      piece_ += line.raw;
+      piece_ += bytes_of(line.terminator);
+    }
+    done_ = std::max(done_, blocks_[next_].end);
+    ++next_;
+  }
+  return true;
+}
+
+std::size_t RawTask::gaps() const {
+  const StreamFacts& facts = view_->snapshot().streams()[stream_];
+  const auto inside = [&](const Gap& gap) {
+    return gap.from < request_.to && gap.to.value_or(UINT64_MAX) > request_.from;
+  };
+  const auto number =
+      static_cast<std::size_t>(std::count_if(facts.gaps.begin(), facts.gaps.end(), inside));
+  // What is missing between stored ranges without a gap that says so is still to come.
+  return number + (facts.ranges.size() > 1 && facts.gaps.empty() ? facts.ranges.size() - 1 : 0);
+}
+
+}  // namespace logarithm::aggregator

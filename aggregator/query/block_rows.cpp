@@ -1,0 +1,136 @@
+#include "aggregator/query/block_rows.h"
+
+#include <algorithm>
+
+#include "aggregator/query/match.h"
+#include "common/block/block_reader.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+constexpr BlockPart kAllParts = BlockPart::facts | BlockPart::fields | BlockPart::text;
+
+BlockPart parts_for(const Predicate& predicate) {
+  BlockPart parts = BlockPart::facts;
+  if (needs_meta(predicate)) parts = parts | BlockPart::fields;
+  if (needs_text(predicate)) parts = parts | BlockPart::text;
+  return parts;
+}
+
+// A block's bytes and reader together, with the shard's templates.
+class OpenBlock {
+ public:
+  static Result<OpenBlock> open(BlockingToken& token, JobView& view, const BlockRef& block) {
+    OpenBlock out(block);
+    LGR_TRY(std::string bytes, view.snapshot().block_bytes(token, block));
+    out.bytes_ = std::make_unique<std::string>(std::move(bytes));
+    LGR_TRY(BlockReader reader, BlockReader::open(*out.bytes_));
+    out.reader_.emplace(std::move(reader));
+    return out;
+  }
+
+  Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts) const {
+    std::optional<Error> failure;
+    const TemplateLookup lookup = [&](TemplateId id) -> std::optional<std::string_view> {
+      auto text = view.snapshot().template_text(token, block_.shard, id);
+      if (text.ok()) return *text;
+      failure = text.error();
+      return std::nullopt;
+    };
+    auto out = reader_->lines(parts, lookup);
+    if (failure) return *failure;
+    return out;
+  }
+
+ private:
+  explicit OpenBlock(const BlockRef& block) : block_(block) {}
+
+  BlockRef block_;
+  std::unique_ptr<std::string> bytes_;
+  std::optional<BlockReader> reader_;
+};
+
+bool in_time(const ScanPlan& plan, UnixNanos time) {
+  return (!plan.start || time >= *plan.start) && (!plan.end || time < *plan.end);
+}
+
+}  // namespace
+
+bool comes_before(Direction direction, const OrderKey& left, const OrderKey& right) {
+  return direction == Direction::forward ? left < right : right < left;
+}
+
+bool in_plan(const ScanPlan& plan, const OrderKey& key) {
+  return in_time(plan, key.time) && (!plan.after || comes_before(plan.direction, *plan.after, key));
+}
+
+Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef& block,
+                            const ScanPlan& plan, const std::optional<OrderKey>& after,
+                            bool verified, std::size_t keep) {
+  LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
+
+  const StreamJoin* join = view.join_of(block);
+  std::vector<std::pair<OrderKey, std::size_t>> chosen;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const OrderKey key{lines[i].time, join->facts->id, lines[i].offset};
+    if (!in_plan(plan, key)) continue;
+    if (after && !comes_before(plan.direction, *after, key)) continue;
+    Row row(lines[i], *join);
+    if (verified || matches(plan.predicate, row)) chosen.emplace_back(key, i);
+  }
+  BlockRows out;
+  if (chosen.empty()) return out;
+  const auto earlier = [&](const auto& a, const auto& b) {
+    return comes_before(plan.direction, a.first, b.first);
+  };
+  std::sort(chosen.begin(), chosen.end(), earlier);
+  if (chosen.size() > keep) {
+    chosen.resize(std::max<std::size_t>(keep, 1));
+    out.more = true;
+  }
+  if (parts != kAllParts) {
+    LGR_TRY(lines, open.lines(token, view, kAllParts));
+  }
+  out.rows.reserve(chosen.size());
+  for (const auto& [key, index] : chosen) {
+    out.rows.push_back(QueryLine{std::move(lines[index]), join});
+  }
+  return out;
+}
+
+Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
+                                 const ScanPlan& plan, bool verified) {
+  if (verified && in_time(plan, block.time_min) && in_time(plan, block.time_max)) {
+    return std::uint64_t{block.lines};
+  }
+  LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
+  const StreamJoin* join = view.join_of(block);
+  std::uint64_t count = 0;
+  for (const Line& line : lines) {
+    if (!in_time(plan, line.time)) continue;
+    Row row(line, *join);
+    if (verified || matches(plan.predicate, row)) ++count;
+  }
+  return count;
+}
+
+Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block) {
+  LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  return open.lines(token, view, kAllParts);
+}
+
+std::size_t memory_of(const QueryLine& line) {
+  std::size_t bytes = sizeof(QueryLine) + line.line.raw.capacity() + line.line.callsite.capacity();
+  for (const MetaPair& pair : line.line.meta) {
+    bytes += sizeof(MetaPair) + pair.key.capacity();
+    if (const auto* text = std::get_if<std::string>(&pair.value)) bytes += text->capacity();
+  }
+  bytes += line.line.extents.capacity() * sizeof(Extent);
+  return bytes + line.line.events.capacity() * (sizeof(EventMark) + 48);
+}
+
+}  // namespace logarithm::aggregator

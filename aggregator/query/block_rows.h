@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "aggregator/query/cursor.h"
+#include "aggregator/query/job_view.h"
+#include "aggregator/query/predicate.h"
+#include "common/async/blocking.h"
+#include "common/base/result.h"
+
+namespace logarithm::aggregator {
+
+// Which lines are wanted, and in which order.
+struct ScanPlan {
+  Predicate predicate;
+  std::optional<UnixNanos> start, end;  // order time in [start, end)
+  Direction direction = Direction::backward;
+  std::optional<OrderKey> after;  // strictly beyond this key in `direction`
+};
+
+// True when `key` lies in the plan's time range and beyond plan.after.
+bool in_plan(const ScanPlan& plan, const OrderKey& key);
+// True when `left` comes before `right` in an answer of this direction.
+bool comes_before(Direction direction, const OrderKey& left, const OrderKey& right);
+
+struct BlockRows {
+  std::vector<QueryLine> rows;  // in the plan's order
+  bool more = false;            // the block holds more than `keep`
+};
+
+// The first `keep` lines of a block that fulfil the plan and lie beyond `after`, decoded in full.
+// `verified`: the block is known to fulfil the predicate as a whole.
+Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef& block,
+                            const ScanPlan& plan, const std::optional<OrderKey>& after,
+                            bool verified, std::size_t keep);
+
+// How many lines of a block fulfil the plan.
+Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
+                                 const ScanPlan& plan, bool verified);
+
+// All lines of a block, in offset order.
+Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block);
+
+// About what a line takes in memory, bytes.
+std::size_t memory_of(const QueryLine& line);
+
+}  // namespace logarithm::aggregator

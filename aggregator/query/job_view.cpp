@@ -1,0 +1,83 @@
+#include "aggregator/query/job_view.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace logarithm::aggregator {
+
+JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
+    : key_(std::move(key)), snapshot_(std::move(snapshot)) {
+  std::unordered_map<std::string, const ProcessFacts*> processes;
+  for (const ProcessFacts& process : snapshot_->processes()) {
+    processes.emplace(process.info.key(), &process);
+  }
+  const std::vector<StreamFacts>& streams = snapshot_->streams();
+  joins_.resize(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    StreamJoin join;
+    join.job = &key_.job;
+    join.stream = i;
+    join.facts = &streams[i];
+    join.stream_text = to_text(streams[i].id);
+    join.attributes = &no_attributes_;
+    if (streams[i].versions.empty()) joins_[i].push_back(join);
+    for (const StreamAttributes& attributes : streams[i].versions) {
+      join.attributes = &attributes;
+      join.attempt = attributes.attempt;
+      join.rank = attributes.rank;
+      join.rank_is_fixed = false;
+      const auto process = processes.find(attributes.process);
+      if (process != processes.end() && !attributes.process.empty()) {
+        const ProcessFacts& facts = *process->second;
+        if (facts.attempt) join.attempt = facts.attempt;
+        if (!join.rank) join.rank = facts.info.rank;
+        join.rank_is_fixed = join.rank.has_value() && attributes.rank_source != "path" &&
+                             attributes.rank_source != "wrapper";
+      }
+      joins_[i].push_back(join);
+    }
+  }
+}
+
+const StreamJoin* JobView::join_of(const BlockRef& block) const {
+  const std::vector<StreamJoin>& joins = joins_[block.stream];
+  for (const StreamJoin& join : joins) {
+    if (join.attributes->version == block.attributes_version) return &join;
+  }
+  return join_at(block.stream, block.first);
+}
+
+const StreamJoin* JobView::join_at(std::size_t stream, std::uint64_t offset) const {
+  const std::vector<StreamJoin>& joins = joins_[stream];
+  const StreamJoin* out = &joins.front();
+  for (const StreamJoin& join : joins) {
+    if (join.attributes->from <= offset) out = &join;
+  }
+  return out;
+}
+
+std::optional<std::size_t> JobView::find_stream(const StreamId& id) const {
+  const std::vector<StreamFacts>& streams = snapshot_->streams();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].id == id) return i;
+  }
+  return std::nullopt;
+}
+
+OrderKey key_of(const QueryLine& line) {
+  return {line.line.time, line.join->facts->id, line.line.offset};
+}
+
+std::optional<std::int32_t> rank_of(const Line& line, const StreamJoin& join) {
+  if (!join.rank_is_fixed && line.wrapper_rank) return line.wrapper_rank;
+  return join.rank;
+}
+
+std::string_view stream_name(const Line& line, const StreamJoin& join) {
+  if (line.output != Output::unset && join.outputs_may_differ()) {
+    return line.output == Output::out ? "stdout" : "stderr";
+  }
+  return join.attributes->name;
+}
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,435 @@
+#include "aggregator/query/pruner.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "aggregator/query/match.h"
+#include "common/block/block_reader.h"
+#include "common/block/token_filter.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+using Kind = Predicate::Kind;
+
+Verdict negate(Verdict verdict) {
+  if (verdict == Verdict::maybe) return verdict;
+  return verdict == Verdict::never ? Verdict::always : Verdict::never;
+}
+
+// Folds the answers for every value that a field can have in the block.
+class Candidates {
+ public:
+  explicit Candidates(const Predicate& predicate) : predicate_(predicate) {}
+
+  void value(std::string_view text) { add(value_matches(predicate_, text)); }
+  void value(std::int64_t number) { add(value_matches(predicate_, number)); }
+  void absent() { add(absent_matches(predicate_)); }
+  void text_or_absent(std::string_view text) { text.empty() ? absent() : value(text); }
+  Verdict verdict() const {
+    if (any_ && all_) return Verdict::always;
+    return any_ ? Verdict::maybe : Verdict::never;
+  }
+
+ private:
+  void add(bool matched) {
+    any_ = any_ || matched;
+    all_ = all_ && matched;
+  }
+  const Predicate& predicate_;
+  bool any_ = false, all_ = true;
+};
+
+// Can an integer of [min, max] fulfil a number or intervals predicate?
+bool integers_may_match(const Predicate& predicate, std::int64_t min, std::int64_t max) {
+  if (predicate.kind == Kind::intervals) {
+    return std::any_of(predicate.intervals.begin(), predicate.intervals.end(),
+                       [&](const Interval& in) { return in.min <= max && min <= in.max; });
+  }
+  if (predicate.kind != Kind::number) return true;
+  const Number low = min, high = max;
+  switch (predicate.compare) {
+    case Compare::eq:
+      return compare_numbers(low, Compare::le, predicate.number) &&
+             compare_numbers(high, Compare::ge, predicate.number);
+    case Compare::ne: return min != max || compare_numbers(low, Compare::ne, predicate.number);
+    case Compare::lt:
+    case Compare::le: return compare_numbers(low, predicate.compare, predicate.number);
+    case Compare::gt:
+    case Compare::ge: return compare_numbers(high, predicate.compare, predicate.number);
+  }
+  return true;
+}
+
+bool doubles_may_match(const Predicate& predicate, const FieldStats& stats) {
+  if (predicate.kind == Kind::intervals) return false;
+  if (predicate.kind != Kind::number) return true;
+  if (stats.has_nan && compare_numbers(std::numeric_limits<double>::quiet_NaN(), predicate.compare,
+                                       predicate.number)) {
+    return true;
+  }
+  const Number low = stats.doubles.min, high = stats.doubles.max;
+  if (stats.doubles.min > stats.doubles.max) return false;  // only NaN
+  switch (predicate.compare) {
+    case Compare::eq:
+      return compare_numbers(low, Compare::le, predicate.number) &&
+             compare_numbers(high, Compare::ge, predicate.number);
+    case Compare::ne: return true;
+    case Compare::lt:
+    case Compare::le: return compare_numbers(low, predicate.compare, predicate.number);
+    case Compare::gt:
+    case Compare::ge: return compare_numbers(high, predicate.compare, predicate.number);
+  }
+  return true;
+}
+
+class Judge {
+ public:
+  Judge(const StreamJoin& join, const BlockHeader* header, TextProbe* probe)
+      : join_(join), header_(header), probe_(probe) {}
+
+  Verdict of(const Predicate& predicate) {
+    switch (predicate.kind) {
+      case Kind::all_of: return all_of(predicate);
+      case Kind::any_of: return any_of(predicate);
+      case Kind::negation: return negate(of(predicate.children.front()));
+      default: return leaf(predicate);
+    }
+  }
+
+ private:
+  Verdict all_of(const Predicate& predicate) {
+    Verdict out = Verdict::always;
+    for (const Predicate& child : predicate.children) {
+      const Verdict verdict = of(child);
+      if (verdict == Verdict::never) return verdict;
+      if (verdict == Verdict::maybe) out = verdict;
+    }
+    return out;
+  }
+
+  Verdict any_of(const Predicate& predicate) {
+    Verdict out = Verdict::never;
+    for (const Predicate& child : predicate.children) {
+      const Verdict verdict = of(child);
+      if (verdict == Verdict::always) return verdict;
+      if (verdict == Verdict::maybe) out = verdict;
+    }
+    return out;
+  }
+
+  Verdict leaf(const Predicate& predicate) {
+    Candidates seen(predicate);
+    switch (predicate.field.field) {
+      case Field::job: seen.text_or_absent(*join_.job); return seen.verdict();
+      case Field::host: seen.text_or_absent(join_.attributes->host); return seen.verdict();
+      case Field::process: seen.text_or_absent(join_.attributes->process); return seen.verdict();
+      case Field::stream_id: seen.value(join_.stream_text); return seen.verdict();
+      case Field::attempt:
+        join_.attempt ? seen.value(std::int64_t{*join_.attempt}) : seen.absent();
+        return seen.verdict();
+      case Field::rank: return rank(predicate);
+      case Field::stream: return stream(predicate);
+      case Field::id: return id(predicate);
+      case Field::text: return text(predicate);
+      default: break;
+    }
+    if (header_ == nullptr) return Verdict::maybe;
+    switch (predicate.field.field) {
+      case Field::severity: return severity(predicate);
+      case Field::callsite: return callsite(predicate);
+      case Field::template_id: return body_template(predicate);
+      case Field::iteration: return iteration(predicate);
+      case Field::flags: return flags(predicate);
+      case Field::meta: return meta(predicate);
+      default: return Verdict::maybe;
+    }
+  }
+
+  Verdict rank(const Predicate& predicate) {
+    Candidates seen(predicate);
+    join_.rank ? seen.value(std::int64_t{*join_.rank}) : seen.absent();
+    if (join_.rank_is_fixed || (header_ != nullptr && !header_->wrapper_rank)) {
+      return seen.verdict();
+    }
+    if (header_ == nullptr || seen.verdict() != Verdict::never) return Verdict::maybe;
+    return integers_may_match(predicate, header_->wrapper_rank->min, header_->wrapper_rank->max)
+               ? Verdict::maybe
+               : Verdict::never;
+  }
+
+  Verdict stream(const Predicate& predicate) {
+    if (value_matches(predicate, std::string_view(join_.attributes->name))) return Verdict::always;
+    for (const std::string& alias : join_.attributes->aliases) {
+      if (value_matches(predicate, std::string_view(alias))) return Verdict::always;
+    }
+    const bool by_output =
+        join_.outputs_may_differ() && (value_matches(predicate, std::string_view("stdout")) ||
+                                       value_matches(predicate, std::string_view("stderr")));
+    return by_output ? Verdict::maybe : Verdict::never;
+  }
+
+  Verdict id(const Predicate& predicate) {
+    if (predicate.kind != Kind::string_equal) return Verdict::maybe;
+    return predicate.text.starts_with(join_.stream_text + ":") ? Verdict::maybe : Verdict::never;
+  }
+
+  Verdict severity(const Predicate& predicate) {
+    bool any = false, all = true;
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      if ((header_->severities >> bit & 1u) == 0) continue;
+      const auto value = static_cast<Severity>(bit);
+      bool matched = false;
+      if (predicate.kind == Kind::at_least) {
+        matched = value >= predicate.severity;
+      } else {
+        const std::string_view word = to_string(value);
+        matched = word.empty() ? absent_matches(predicate) : value_matches(predicate, word);
+      }
+      any = any || matched;
+      all = all && matched;
+    }
+    if (any && all) return Verdict::always;
+    return any ? Verdict::maybe : Verdict::never;
+  }
+
+  Verdict callsite(const Predicate& predicate) {
+    if (header_->has_callsite && header_->callsites.empty()) return Verdict::maybe;
+    Candidates seen(predicate);
+    for (const std::string& callsite : header_->callsites) {
+      seen.value(std::string_view(callsite));
+    }
+    seen.absent();
+    return seen.verdict();
+  }
+
+  Verdict body_template(const Predicate& predicate) {
+    if (header_->body_templates.empty()) return Verdict::maybe;
+    Candidates seen(predicate);
+    for (TemplateId id : header_->body_templates) {
+      char text[17];
+      std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(id));
+      seen.value(std::string_view(text));
+    }
+    return seen.verdict();
+  }
+
+  Verdict iteration(const Predicate& predicate) {
+    if (!header_->iteration) {
+      Candidates seen(predicate);
+      seen.absent();
+      return seen.verdict();
+    }
+    if (integers_may_match(predicate, header_->iteration->min, header_->iteration->max)) {
+      return Verdict::maybe;
+    }
+    return header_->all_have_iteration || !absent_matches(predicate) ? Verdict::never
+                                                                     : Verdict::maybe;
+  }
+
+  Verdict flags(const Predicate& predicate) {
+    Candidates seen(predicate);
+    bool known = true;
+    std::uint32_t left = header_->flags_any;
+    for (const FlagName& flag : kFlagNames) {
+      if ((header_->flags_any & flag.bit) == 0) continue;
+      seen.value(flag.name);
+      left &= ~flag.bit;
+    }
+    known = left == 0;
+    seen.absent();
+    return known ? seen.verdict() : Verdict::maybe;
+  }
+
+  Verdict meta(const Predicate& predicate) {
+    bool any_column = false;
+    for (const FieldStats& stats : header_->fields) {
+      if (stats.key != predicate.field.key) continue;
+      any_column = true;
+      if (stats.type == MetaType::string) return Verdict::maybe;
+      const bool possible = stats.type == MetaType::int64
+                                ? integers_may_match(predicate, stats.ints.min, stats.ints.max)
+                                : doubles_may_match(predicate, stats);
+      if (possible) return Verdict::maybe;
+    }
+    if (!any_column) {
+      Candidates seen(predicate);
+      seen.absent();
+      return seen.verdict();
+    }
+    return absent_matches(predicate) ? Verdict::maybe : Verdict::never;
+  }
+
+  Verdict text(const Predicate& predicate) {
+    if (predicate.kind == Kind::contains && predicate.text.empty()) return Verdict::always;
+    if (header_ == nullptr || probe_ == nullptr) return Verdict::maybe;
+    switch (predicate.kind) {
+      case Kind::contains:
+      case Kind::string_equal:
+        return probe_->may_contain(predicate.text) ? Verdict::maybe : Verdict::never;
+      case Kind::regex_full:
+      case Kind::regex_search:
+        for (const std::string& literal : predicate.regex->required_literals()) {
+          if (!probe_->may_contain(literal)) return Verdict::never;
+        }
+        return Verdict::maybe;
+      default: return Verdict::maybe;
+    }
+  }
+
+  const StreamJoin& join_;
+  const BlockHeader* header_;
+  TextProbe* probe_;
+};
+
+// The hull of the iterations that a fulfilling line can have; nullopt when it may have none or any.
+std::optional<Interval> iteration_bounds(const Predicate& predicate) {
+  switch (predicate.kind) {
+    case Kind::all_of: {
+      std::optional<Interval> out;
+      for (const Predicate& child : predicate.children) {
+        auto bounds = iteration_bounds(child);
+        if (!bounds) continue;
+        if (!out) out = Interval{};
+        out->min = std::max(out->min, bounds->min);
+        out->max = std::min(out->max, bounds->max);
+      }
+      return out;
+    }
+    case Kind::any_of: {
+      std::optional<Interval> out;
+      for (const Predicate& child : predicate.children) {
+        auto bounds = iteration_bounds(child);
+        if (!bounds) return std::nullopt;
+        if (!out) {
+          out = bounds;
+        } else {
+          out->min = std::min(out->min, bounds->min);
+          out->max = std::max(out->max, bounds->max);
+        }
+      }
+      return out;
+    }
+    case Kind::intervals: {
+      if (predicate.field.field != Field::iteration || predicate.intervals.empty()) break;
+      Interval out = predicate.intervals.front();
+      for (const Interval& in : predicate.intervals) {
+        out.min = std::min(out.min, in.min);
+        out.max = std::max(out.max, in.max);
+      }
+      return out;
+    }
+    case Kind::number: {
+      const auto* value = std::get_if<std::int64_t>(&predicate.number);
+      if (predicate.field.field != Field::iteration || value == nullptr) break;
+      switch (predicate.compare) {
+        case Compare::eq: return Interval{*value, *value};
+        case Compare::lt:
+        case Compare::le: return Interval{std::numeric_limits<std::int64_t>::min(), *value};
+        case Compare::gt:
+        case Compare::ge: return Interval{*value, std::numeric_limits<std::int64_t>::max()};
+        case Compare::ne: break;
+      }
+      break;
+    }
+    default: break;
+  }
+  return std::nullopt;
+}
+
+// The severities that a fulfilling line can have, for predicates of that form at the top level.
+std::uint8_t severity_bits(const Predicate& predicate) {
+  if (predicate.kind == Kind::all_of) {
+    std::uint8_t bits = 0xFF;
+    for (const Predicate& child : predicate.children) bits &= severity_bits(child);
+    return bits;
+  }
+  if (predicate.kind == Kind::any_of) {
+    std::uint8_t bits = 0;
+    for (const Predicate& child : predicate.children) bits |= severity_bits(child);
+    return bits;
+  }
+  if (predicate.kind == Kind::negation || predicate.field.field != Field::severity) return 0xFF;
+  std::uint8_t bits = 0;
+  BlockHeader header;
+  StreamJoin nobody;
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    header.severities = static_cast<std::uint8_t>(1u << bit);
+    if (Judge(nobody, &header, nullptr).of(predicate) != Verdict::never) bits |= header.severities;
+  }
+  return bits;
+}
+
+}  // namespace
+
+Verdict judge(const Predicate& predicate, const StreamJoin& join, const BlockHeader* header,
+              TextProbe* probe) {
+  return Judge(join, header, probe).of(predicate);
+}
+
+BlockFilter block_filter(const Predicate& predicate, std::optional<UnixNanos> start,
+                         std::optional<UnixNanos> end, const JobView& view) {
+  BlockFilter filter;
+  filter.start = start;
+  filter.end = end;
+  filter.severities = severity_bits(predicate);
+  if (auto bounds = iteration_bounds(predicate)) {
+    filter.iteration = MinMax<std::int64_t>{bounds->min, bounds->max};
+  }
+  std::set<std::size_t> streams;
+  const std::size_t total = view.snapshot().streams().size();
+  for (std::size_t i = 0; i < total; ++i) {
+    const auto& joins = view.joins(i);
+    const bool possible = std::any_of(joins.begin(), joins.end(), [&](const StreamJoin& join) {
+      return judge(predicate, join, nullptr, nullptr) != Verdict::never;
+    });
+    if (possible) streams.insert(i);
+  }
+  if (streams.size() != total) filter.streams = std::move(streams);
+  return filter;
+}
+
+// Reads the texts of the block's templates as far as tokens of literals are looked for.
+class Pruner::BlockProbe final : public TextProbe {
+ public:
+  BlockProbe(Pruner& owner, BlockingToken& token, const BlockRef& block, const BlockHeader& header)
+      : owner_(owner), token_(token), block_(block), header_(header) {}
+
+  bool may_contain(std::string_view literal) override {
+    return may_contain_literal(header_, literal,
+                               [this](std::string_view token) { return in_templates(token); });
+  }
+
+ private:
+  bool in_templates(std::string_view token) {
+    auto& known = owner_.containing_[Key(block_.shard, std::string(token))];
+    for (TemplateId id : header_.stored_templates) {
+      auto found = known.find(id);
+      if (found == known.end()) {
+        auto text = owner_.view_.snapshot().template_text(token_, block_.shard, id);
+        // What is not known proves nothing; a failure shows when the block is decoded.
+        const bool holds = !text.ok() || !*text || (*text)->find(token) != std::string_view::npos;
+        found = known.emplace(id, holds).first;
+      }
+      if (found->second) return true;
+    }
+    return false;
+  }
+
+  Pruner& owner_;
+  BlockingToken& token_;
+  const BlockRef& block_;
+  const BlockHeader& header_;
+};
+
+Result<Verdict> Pruner::judge_block(BlockingToken& token, const BlockRef& block) {
+  const StreamJoin& join = *view_.join_of(block);
+  const Verdict by_attributes = judge(predicate_, join, nullptr, nullptr);
+  if (by_attributes != Verdict::maybe) return by_attributes;
+  LGR_TRY(std::string bytes, view_.snapshot().block_header(token, block));
+  LGR_TRY(BlockHeader header, parse_block_header(bytes));
+  BlockProbe probe(*this, token, block, header);
+  return judge(predicate_, join, &header, &probe);
+}
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "aggregator/store/sqlite.h"
+#include "aggregator/store/storage.h"
+
+namespace logarithm::aggregator {
+
+// What one part says of its job, as of one commit.
+struct PartFacts {
+  std::int64_t commit = 0;
+  std::vector<StreamFacts> streams;
+  std::vector<std::int64_t> rows;  // of `streams` in the part, same positions
+  std::vector<ProcessInfo> processes;
+  std::uint64_t errors = 0;
+};
+Result<PartFacts> load_part_facts(BlockingToken&, Database& reader);
+Result<std::int64_t> load_commit(BlockingToken&, Database& reader);
+
+// The facts of a job over all its parts, immutable and shared by snapshots.
+struct JobFacts {
+  std::vector<StreamFacts> streams;
+  std::vector<ProcessFacts> processes;
+  std::uint64_t errors = 0;
+  // Per part: its row of `streams` -> position in `streams`.
+  std::vector<std::unordered_map<std::int64_t, std::size_t>> positions;
+  std::vector<std::int64_t> commits;  // per part
+};
+JobFacts merge_facts(std::vector<PartFacts> parts);
+
+JobSummary summarise(const std::string& job, const JobFacts& facts, UnixNanos now);
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,140 @@
+#include "aggregator/store/job_snapshot.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "aggregator/store/template_search.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+// Exactly the columns of the index blocks_scan: the blocks themselves are not touched.
+#define LGR_SELECT \
+  "SELECT id, stream, version, first, end, lines, time_min, time_max, severities FROM "
+constexpr std::string_view kSealed = LGR_SELECT "blocks";
+constexpr std::string_view kFresh = LGR_SELECT "inbox";
+#undef LGR_SELECT
+
+// False only when no line of the row can pass.
+bool may_pass(const Statement& row, const BlockFilter& filter) {
+  if (filter.end && row.integer(6) >= *filter.end) return false;
+  if (filter.start && row.integer(7) < *filter.start) return false;
+  if (filter.severities != 0xFF && (row.integer(8) & filter.severities) == 0) return false;
+  // A line without an iteration of its own may get one from the shard's table: only a block whose
+  // stream said nothing but other iterations could be excluded, and the row does not say that all
+  // of its lines have one. So iterations prune by the header, not here.
+  return true;
+}
+
+}  // namespace
+
+SqliteSnapshot::~SqliteSnapshot() {
+  for (std::size_t i = 0; i < view_.readers.size(); ++i) {
+    view_.pools[i]->give_back(std::move(view_.readers[i]));
+  }
+}
+
+Result<std::size_t> SqliteSnapshot::position(std::uint64_t shard) const {
+  const auto at = std::find(view_.parts.begin(), view_.parts.end(), shard);
+  if (at == view_.parts.end()) return Error(ErrorCode::invalid, "a block of another snapshot");
+  return static_cast<std::size_t>(at - view_.parts.begin());
+}
+
+Status SqliteSnapshot::add_candidates(BlockingToken& token, std::size_t part, bool inbox,
+                                      const BlockFilter& filter, std::vector<BlockRef>& out) {
+  LGR_TRY(Statement rows, view_.readers[part]->prepare(inbox ? kFresh : kSealed));
+  const auto& positions = view_.facts->positions[part];
+  for (;;) {
+    LGR_TRY(bool more, rows.step(token));
+    if (!more) return {};
+    if (rows.integer(5) == 0 || !may_pass(rows, filter)) continue;
+    const auto stream = positions.find(rows.integer(1));
+    if (stream == positions.end()) {
+      return Error(ErrorCode::corrupt, "a block of no stream");
+    }
+    if (filter.streams && !filter.streams->contains(stream->second)) continue;
+    BlockRef block;
+    block.shard = view_.parts[part];
+    block.id = rows.u64(0) * 2 + (inbox ? 1 : 0);
+    block.stream = stream->second;
+    block.attributes_version = rows.u32(2);
+    block.first = rows.u64(3);
+    block.end = rows.u64(4);
+    block.lines = rows.u32(5);
+    block.time_min = rows.integer(6);
+    block.time_max = rows.integer(7);
+    out.push_back(block);
+  }
+}
+
+Result<std::vector<BlockRef>> SqliteSnapshot::candidates(BlockingToken& token,
+                                                         const BlockFilter& filter) {
+  std::vector<BlockRef> blocks;
+  for (std::size_t part = 0; part < view_.readers.size(); ++part) {
+    LGR_CHECK(add_candidates(token, part, false, filter, blocks));
+    LGR_CHECK(add_candidates(token, part, true, filter, blocks));
+  }
+  std::sort(blocks.begin(), blocks.end(), [&](const BlockRef& a, const BlockRef& b) {
+    return std::tuple(a.time_min, view_.facts->streams[a.stream].id, a.first) <
+           std::tuple(b.time_min, view_.facts->streams[b.stream].id, b.first);
+  });
+  return blocks;
+}
+
+Result<std::string> SqliteSnapshot::read_block(BlockingToken& token, const BlockRef& block,
+                                               bool whole) {
+  LGR_TRY(std::size_t part, position(block.shard));
+  Database& reader = *view_.readers[part];
+  const bool inbox = (block.id & 1) != 0;
+  std::string_view sql =
+      inbox ? "SELECT header FROM inbox WHERE id=?" : "SELECT header FROM blocks WHERE id=?";
+  if (whole) {
+    sql = inbox ? "SELECT header, body FROM inbox WHERE id=?"
+                : "SELECT header, body FROM blocks WHERE id=?";
+  }
+  LGR_TRY(Statement row, reader.prepare(sql));
+  row.bind_all(block.id / 2);
+  LGR_TRY(bool found, row.step(token));
+  if (!found) return Error(ErrorCode::not_found, "a block of another snapshot");
+  std::string bytes;
+  const std::string_view header = row.bytes(0);
+  const std::string_view body = whole ? row.bytes(1) : std::string_view();
+  bytes.reserve(header.size() + body.size());
+  bytes.append(header).append(body);
+  return bytes;
+}
+
+Result<std::string> SqliteSnapshot::block_header(BlockingToken& token, const BlockRef& block) {
+  return read_block(token, block, false);
+}
+
+Result<std::string> SqliteSnapshot::block_bytes(BlockingToken& token, const BlockRef& block) {
+  return read_block(token, block, true);
+}
+
+Result<std::optional<std::string_view>> SqliteSnapshot::template_text(BlockingToken& token,
+                                                                      std::uint64_t shard,
+                                                                      TemplateId id) {
+  LGR_TRY(std::size_t part, position(shard));
+  auto known = templates_[part].find(id);
+  if (known == templates_[part].end()) {
+    LGR_TRY(Statement row, view_.readers[part]->prepare("SELECT text FROM templates WHERE id=?"));
+    row.bind_all(id);
+    LGR_TRY(bool found, row.step(token));
+    std::optional<std::string> text;
+    if (found) text.emplace(row.bytes(0));
+    known = templates_[part].emplace(id, std::move(text)).first;
+  }
+  if (!known->second) return std::optional<std::string_view>();
+  return std::optional<std::string_view>(*known->second);
+}
+
+Result<std::set<TemplateId>> SqliteSnapshot::templates_containing(BlockingToken& token,
+                                                                  std::uint64_t shard,
+                                                                  std::string_view literal,
+                                                                  bool fold_case) {
+  LGR_TRY(std::size_t part, position(shard));
+  return search_templates(token, *view_.readers[part], literal, fold_case);
+}
+
+}  // namespace logarithm::aggregator

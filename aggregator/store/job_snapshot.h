@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "aggregator/store/job_store.h"
+#include "aggregator/store/storage.h"
+
+namespace logarithm::aggregator {
+
+// A view over the parts of one job. Holds a read transaction on each part for as long as it lives,
+// so a BlockRef stays readable while sealing swaps blocks; must therefore be short-lived (the WAL
+// cannot be reset meanwhile). BlockRef::id is the row, doubled, plus 1 for rows of the inbox.
+class SqliteSnapshot final : public JobSnapshot {
+ public:
+  explicit SqliteSnapshot(JobStore::View view) : view_(std::move(view)) {
+    templates_.resize(view_.readers.size());
+  }
+  ~SqliteSnapshot() override;
+
+  const std::vector<StreamFacts>& streams() const override { return view_.facts->streams; }
+  const std::vector<ProcessFacts>& processes() const override { return view_.facts->processes; }
+  Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) override;
+  Result<std::string> block_header(BlockingToken&, const BlockRef& block) override;
+  Result<std::string> block_bytes(BlockingToken&, const BlockRef& block) override;
+  Result<std::optional<std::string_view>> template_text(BlockingToken&, std::uint64_t shard,
+                                                        TemplateId id) override;
+  Result<std::set<TemplateId>> templates_containing(BlockingToken&, std::uint64_t shard,
+                                                    std::string_view literal,
+                                                    bool fold_case) override;
+
+ private:
+  Status add_candidates(BlockingToken&, std::size_t part, bool inbox, const BlockFilter& filter,
+                        std::vector<BlockRef>& out);
+  // The position of a part number in view_; Error{invalid} for a shard that is not ours.
+  Result<std::size_t> position(std::uint64_t shard) const;
+  Result<std::string> read_block(BlockingToken&, const BlockRef& block, bool whole);
+
+  JobStore::View view_;
+  std::vector<std::unordered_map<TemplateId, std::optional<std::string>>> templates_;  // per part
+};
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,212 @@
+#include "aggregator/store/job_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "aggregator/store/range_set.h"
+#include "common/base/logging.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+// Numbers of "part-N.db" in a directory, and the first number that no file (damaged ones too) has.
+struct PartFiles {
+  std::set<std::uint32_t> parts;
+  std::uint32_t next = 0;
+};
+
+PartFiles list_parts(const std::string& directory) {
+  PartFiles files;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, problem)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("part-")) continue;
+    std::uint32_t number = 0;
+    const char* end = name.data() + name.size();
+    auto [stop, wrong] = std::from_chars(name.data() + 5, end, number);
+    if (wrong != std::errc{} || number == UINT32_MAX) continue;
+    files.next = std::max(files.next, number + 1);
+    if (std::string_view(stop, static_cast<std::size_t>(end - stop)) == ".db") {
+      files.parts.insert(number);
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+std::string JobStore::part_path(std::uint32_t part) const {
+  return directory_ + "/part-" + std::to_string(part) + ".db";
+}
+
+Result<std::shared_ptr<JobStore>> JobStore::open(BlockingToken& token, Catalogue& catalogue,
+                                                 const Catalogue::Job& job, std::string directory,
+                                                 const JobStoreOptions& options, const Clock& clock,
+                                                 StoreCounters& counters) {
+  std::error_code problem;
+  std::filesystem::create_directories(directory, problem);
+  if (problem) return errno_error(problem.value(), "create " + directory);
+  auto store = std::shared_ptr<JobStore>(
+      new JobStore(catalogue, job, std::move(directory), options, clock, counters));
+  const PartFiles files = list_parts(store->directory_);
+  store->next_part_ = files.next;
+  std::lock_guard lock(store->write_);
+  for (std::uint32_t part : files.parts) LGR_CHECK(store->open_part(token, part));
+  if (store->parts_.empty()) {
+    LGR_CHECK(store->open_part(token, store->next_part_++));
+    if (store->parts_.empty()) return Error(ErrorCode::io, "the new part is damaged already");
+  }
+  return store;
+}
+
+Status JobStore::open_part(BlockingToken& token, std::uint32_t part) {
+  const std::string path = part_path(part);
+  auto shard = Shard::open(token, path, job_.key, part, options_.database);
+  if (!shard.ok() && shard.error().code() == ErrorCode::corrupt) {
+    counters_.quarantined.fetch_add(1);
+    LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, shard.error().to_string());
+    LGR_CHECK(quarantine(token, path));
+    return catalogue_.remove_part(token, job_, part);
+  }
+  if (!shard.ok()) return shard.error().with_context("open shard");
+  LGR_CHECK(catalogue_.add_part(token, job_, part));
+  // The shards are the truth: what a lost or older catalogue lacks is put back.
+  LGR_TRY(auto streams, (*shard)->streams(token));
+  LGR_CHECK(catalogue_.add_streams(token, job_, part, streams));
+  parts_.push_back(std::move(*shard));
+  part_count_.store(parts_.size());
+  std::lock_guard lock(read_);
+  reader_parts_.push_back(part);
+  readers_.push_back(std::make_shared<ReaderPool>(path));
+  facts_.reset();
+  return {};
+}
+
+Status JobStore::roll_if_full(BlockingToken& token) {
+  LGR_TRY(std::uint64_t size, parts_.back()->size(token));
+  if (size < options_.max_part_bytes) return {};
+  LGR_INFO("shard rolled part={} bytes={}", parts_.back()->part(), size);
+  LGR_CHECK(open_part(token, next_part_++));
+  return {};
+}
+
+void JobStore::after_failure(BlockingToken& token, const Error& error) {
+  for (auto& part : parts_) part->forget();
+  if (error.code() != ErrorCode::corrupt) return;
+  // Damage that shows only now. The part is moved aside whole and a new one begun: what agents send
+  // is taken again, and nobody loops over a broken file.
+  const std::uint32_t part = parts_.back()->part();
+  counters_.quarantined.fetch_add(1);
+  LGR_ERROR("shard damaged, moved aside part={} error=\"{}\"", part, error.to_string());
+  parts_.pop_back();
+  {
+    std::lock_guard lock(read_);
+    reader_parts_.pop_back();
+    readers_.pop_back();
+    facts_.reset();
+  }
+  Status moved = quarantine(token, part_path(part));
+  if (moved.ok()) moved = catalogue_.remove_part(token, job_, part);
+  if (moved.ok()) moved = open_part(token, next_part_++);
+  if (!moved.ok()) LGR_ERROR("no new shard error=\"{}\"", moved.error().to_string());
+  part_count_.store(parts_.size());
+}
+
+Result<std::vector<IngestOutcome>> JobStore::apply(BlockingToken& token,
+                                                   const std::vector<IngestItem>& items,
+                                                   bool refuse_blocks) {
+  std::lock_guard lock(write_);
+  if (parts_.empty()) LGR_CHECK(open_part(token, next_part_++));
+  LGR_CHECK(roll_if_full(token));
+  Shard& shard = *parts_.back();
+  auto run = [&]() -> Result<std::vector<IngestOutcome>> {
+    LGR_TRY(Transaction transaction, Transaction::begin(token, shard.database()));
+    Batch batch(token, parts_, job_.key, clock_.wall_now(), refuse_blocks);
+    std::vector<IngestOutcome> outcomes;
+    outcomes.reserve(items.size());
+    for (const IngestItem& item : items) {
+      LGR_TRY(IngestOutcome outcome, batch.put(item));
+      outcomes.push_back(std::move(outcome));
+    }
+    LGR_CHECK(shard.count_commit(token));
+    Status named = catalogue_.add_streams(token, job_, shard.part(), batch.new_streams());
+    // Whatever is wrong with the catalogue, the shard is not damaged by it.
+    if (!named.ok()) return Error(ErrorCode::unavailable, named.error().message());
+    LGR_CHECK(transaction.commit());
+    counters_.blocks.fetch_add(batch.counts().blocks);
+    counters_.lines.fetch_add(batch.counts().lines);
+    counters_.bytes.fetch_add(batch.counts().bytes);
+    return outcomes;
+  };
+  auto outcomes = run();
+  if (!outcomes.ok()) {
+    after_failure(token, outcomes.error());
+    return outcomes.error().with_context("apply");
+  }
+  return outcomes;
+}
+
+Result<std::vector<StoredGeneration>> JobStore::stored(BlockingToken& token, StreamBase base) {
+  std::lock_guard lock(write_);
+  std::map<std::uint32_t, StoredGeneration> generations;
+  std::map<std::uint32_t, std::uint64_t> tails;
+  for (const auto& part : parts_) {
+    LGR_TRY(auto ids, part->generations(token, base));
+    for (const StreamId& id : ids) {
+      LGR_TRY(Shard::Stream * stream, part->find_stream(token, id));
+      if (stream == nullptr) continue;
+      StoredGeneration& generation = generations[id.generation];
+      generation.generation = id.generation;
+      if (stream->head.size() > generation.head.size()) generation.head = stream->head;
+      for (const Range& range : stream->ranges) add_range(generation.ranges, range);
+      if (stream->tail_end > tails[id.generation]) {
+        tails[id.generation] = stream->tail_end;
+        generation.tail_crc = stream->tail_crc;
+      }
+      generation.closed = generation.closed || stream->closed;
+      if (!stream->versions.empty()) {
+        generation.last_version =
+            std::max(generation.last_version, stream->versions.rbegin()->first);
+      }
+    }
+  }
+  std::vector<StoredGeneration> result;
+  for (auto& [number, generation] : generations) result.push_back(std::move(generation));
+  return result;
+}
+
+Result<JobStore::View> JobStore::view(BlockingToken& token) {
+  View view;
+  std::shared_ptr<const JobFacts> cached;
+  {
+    std::lock_guard lock(read_);
+    view.pools = readers_;
+    view.parts = reader_parts_;
+    cached = facts_;
+  }
+  std::vector<std::int64_t> commits;
+  for (const auto& pool : view.pools) {
+    LGR_TRY(auto reader, pool->take(token));
+    LGR_TRY(std::int64_t commit, load_commit(token, *reader));
+    commits.push_back(commit);
+    view.readers.push_back(std::move(reader));
+  }
+  if (cached != nullptr && cached->commits == commits) {
+    view.facts = std::move(cached);
+    return view;
+  }
+  std::vector<PartFacts> parts;
+  for (const auto& reader : view.readers) {
+    LGR_TRY(auto facts, load_part_facts(token, *reader));
+    parts.push_back(std::move(facts));
+  }
+  view.facts = std::make_shared<const JobFacts>(merge_facts(std::move(parts)));
+  std::lock_guard lock(read_);
+  if (reader_parts_ == view.parts) facts_ = view.facts;
+  return view;
+}
+
+}  // namespace logarithm::aggregator

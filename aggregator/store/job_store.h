@@ -1,0 +1,99 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "aggregator/store/batch.h"
+#include "aggregator/store/catalogue.h"
+#include "aggregator/store/job_facts.h"
+#include "aggregator/store/reader_pool.h"
+#include "aggregator/store/seal.h"
+#include "common/base/clock.h"
+
+namespace logarithm::aggregator {
+
+// Shared by all jobs of a storage; only grows.
+struct StoreCounters {
+  std::atomic<std::uint64_t> blocks{0}, lines{0}, bytes{0};
+  std::atomic<std::uint64_t> sealed_runs{0}, unmergeable_runs{0}, quarantined{0}, no_space{0};
+};
+
+struct JobStoreOptions {
+  Database::Options database;
+  std::uint64_t max_part_bytes = 4ull << 30;
+  SealLimits seal;
+  std::uint64_t optimize_after = 512;  // new templates until the index is merged
+};
+
+// One open job: its parts, their one writer and their readers. Thread-safe: writers exclude each
+// other, readers never wait for them.
+class JobStore {
+ public:
+  // Opens all parts (and creates the first). Damaged files are moved aside, counted and logged.
+  static Result<std::shared_ptr<JobStore>> open(BlockingToken&, Catalogue& catalogue,
+                                                const Catalogue::Job& job, std::string directory,
+                                                const JobStoreOptions& options, const Clock& clock,
+                                                StoreCounters& counters);
+
+  // As Storage::apply. `refuse_blocks`: the disk is nearly full, only small facts are taken.
+  Result<std::vector<IngestOutcome>> apply(BlockingToken&, const std::vector<IngestItem>& items,
+                                           bool refuse_blocks);
+  Result<std::vector<StoredGeneration>> stored(BlockingToken&, StreamBase base);
+  // Seals, optimizes, checkpoints: a bounded step. True when there is more to do.
+  Result<bool> maintain(BlockingToken&);
+
+  // One reader a part, in read transactions, and the facts as of those.
+  struct View {
+    std::vector<std::shared_ptr<ReaderPool>> pools;
+    std::vector<std::unique_ptr<Database>> readers;
+    std::vector<std::uint32_t> parts;
+    std::shared_ptr<const JobFacts> facts;
+  };
+  Result<View> view(BlockingToken&);
+
+  const JobKey& key() const { return job_.key; }
+  std::size_t parts() const { return part_count_.load(); }
+  std::uint64_t inbox_blocks() const { return inbox_blocks_.load(); }  // as of the last maintain()
+
+ private:
+  JobStore(Catalogue& catalogue, Catalogue::Job job, std::string directory,
+           const JobStoreOptions& options, const Clock& clock, StoreCounters& counters)
+      : catalogue_(catalogue),
+        job_(std::move(job)),
+        directory_(std::move(directory)),
+        options_(options),
+        clock_(clock),
+        counters_(counters) {}
+
+  std::string part_path(std::uint32_t part) const;
+  Status open_part(BlockingToken&, std::uint32_t part);
+  Status roll_if_full(BlockingToken&);
+  // After a failed write: forgets what was cached and moves a damaged part aside.
+  void after_failure(BlockingToken&, const Error& error);
+  Result<bool> seal_some(BlockingToken&);
+  Status seal_run(BlockingToken&, std::uint32_t part, const SealRun& run);
+  Shard* find_part(std::uint32_t part);
+
+  Catalogue& catalogue_;
+  const Catalogue::Job job_;
+  const std::string directory_;
+  const JobStoreOptions options_;
+  const Clock& clock_;
+  StoreCounters& counters_;
+
+  std::mutex write_;  // parts_ and their shards
+  Parts parts_;
+  std::uint32_t next_part_ = 0;
+  std::atomic<std::size_t> part_count_{0};
+  std::atomic<std::uint64_t> inbox_blocks_{0};
+
+  std::mutex read_;  // what follows
+  std::vector<std::uint32_t> reader_parts_;
+  std::vector<std::shared_ptr<ReaderPool>> readers_;
+  std::shared_ptr<const JobFacts> facts_;
+};
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "aggregator/store/sqlite.h"
+
+// Numbered migrations; `user_version` says how many a file has had. The tables are described in
+// README.md. A file of a newer program is Error{unavailable}: it is left alone.
+namespace logarithm::aggregator {
+
+inline constexpr int kShardSchema = 1;
+inline constexpr int kCatalogueSchema = 1;
+
+Status migrate_shard(BlockingToken&, Database& database);
+Status migrate_catalogue(BlockingToken&, Database& database);
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,132 @@
+// The rows that a block brings with it.
+#include <algorithm>
+
+#include "aggregator/store/range_set.h"
+#include "aggregator/store/shard.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+#define LGR_BLOCK_COLUMNS                                                               \
+  "(stream, version, first, end, lines, raw_bytes, time_min, time_max, observed_min, "  \
+  "observed_max, iteration_min, iteration_max, rank_min, rank_max, severities, flags, " \
+  "ingested, header, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+constexpr std::string_view kPutSealed = "INSERT INTO blocks" LGR_BLOCK_COLUMNS;
+constexpr std::string_view kPutFresh = "INSERT INTO inbox" LGR_BLOCK_COLUMNS;
+#undef LGR_BLOCK_COLUMNS
+
+template <typename T>
+std::optional<std::int64_t> least(const std::optional<MinMax<T>>& range) {
+  return range ? std::optional<std::int64_t>(range->min) : std::nullopt;
+}
+template <typename T>
+std::optional<std::int64_t> most(const std::optional<MinMax<T>>& range) {
+  return range ? std::optional<std::int64_t>(range->max) : std::nullopt;
+}
+
+}  // namespace
+
+Status Shard::put_block_row(BlockingToken& token, std::string_view table, std::int64_t stream,
+                            const BlockHeader& header, std::string_view bytes, UnixNanos ingested) {
+  LGR_TRY(std::size_t head_size, header_bytes(bytes));
+  return database_->run(
+      token, table == "blocks" ? kPutSealed : kPutFresh, stream, header.attributes_version,
+      header.first, header.end, header.lines, header.raw_bytes, header.time.min, header.time.max,
+      header.observed.min, header.observed.max, least(header.iteration), most(header.iteration),
+      least(header.wrapper_rank), most(header.wrapper_rank), static_cast<int>(header.severities),
+      header.flags_any, ingested, Blob{bytes.substr(0, head_size)}, Blob{bytes.substr(head_size)});
+}
+
+Status Shard::put_block(BlockingToken& token, Stream& stream, const BlockHeader& header,
+                        std::string_view bytes, const BlockFacts& facts, UnixNanos ingested) {
+  const bool big = header.raw_bytes >= kSealedAtOnce;
+  LGR_CHECK(put_block_row(token, big ? "blocks" : "inbox", stream.row, header, bytes, ingested));
+  LGR_CHECK(extend_ranges(token, stream, Range{header.first, header.end}));
+
+  std::optional<std::int64_t> first_time, last_time;
+  if (header.lines > 0) {
+    first_time = header.time.min;
+    last_time = header.time.max;
+  }
+  LGR_CHECK(database_->run(
+      token,
+      "UPDATE streams SET lines=lines+?, raw_bytes=raw_bytes+?, errors=errors+?, "
+      "first_time=min(coalesce(first_time, ?4), coalesce(?4, first_time)), "
+      "last_time=max(coalesce(last_time, ?5), coalesce(?5, last_time)), "
+      "last_iteration=max(coalesce(last_iteration, ?6), coalesce(?6, last_iteration)) WHERE id=?7",
+      header.lines, header.raw_bytes, facts.errors, first_time, last_time, most(header.iteration),
+      stream.row));
+  if (header.end > stream.tail_end) {
+    LGR_CHECK(database_->run(token, "UPDATE streams SET tail_end=?, tail_crc=? WHERE id=?",
+                             header.end, header.tail_crc, stream.row));
+    stream.tail_end = header.end;
+    stream.tail_crc = header.tail_crc;
+  }
+  for (const Gap& gap : header.gaps) LGR_CHECK(put_gap(token, stream, gap));
+  return put_facts(token, stream, header, facts);
+}
+
+Status Shard::extend_ranges(BlockingToken& token, Stream& stream, Range range) {
+  std::vector<Range> after = stream.ranges;
+  add_range(after, range);
+  const Range grown = *range_holding(after, range.first);
+  for (const Range& old : stream.ranges) {
+    if (old.first < grown.first || old.end > grown.end) continue;
+    if (old.first == grown.first) continue;  // replaced below
+    LGR_CHECK(database_->run(token, "DELETE FROM ranges WHERE stream=? AND first=?", stream.row,
+                             old.first));
+  }
+  LGR_CHECK(database_->run(token,
+                           "INSERT OR REPLACE INTO ranges(stream, first, end) VALUES(?, ?, ?)",
+                           stream.row, grown.first, grown.end));
+  stream.ranges = std::move(after);
+  return {};
+}
+
+Result<std::int64_t> Shard::call_site_row(BlockingToken& token, const std::string& site) {
+  if (auto known = call_sites_.find(site); known != call_sites_.end()) return known->second;
+  LGR_CHECK(database_->run(token, "INSERT OR IGNORE INTO call_sites(site) VALUES(?)", site));
+  LGR_TRY(auto row, database_->number(token, "SELECT id FROM call_sites WHERE site=?", site));
+  call_sites_.emplace(site, row.value_or(0));
+  return row.value_or(0);
+}
+
+Status Shard::put_facts(BlockingToken& token, const Stream& stream, const BlockHeader& header,
+                        const BlockFacts& facts) {
+  const auto version = stream.versions.find(header.attributes_version);
+  std::optional<std::int64_t> process;
+  std::string host;
+  if (version != stream.versions.end()) {
+    process = version->second.process;
+    host = version->second.host;
+  }
+  for (const auto& [iteration, time] : facts.iterations) {
+    // A stream without a process has its own axis, under its negated row.
+    LGR_CHECK(database_->run(
+        token,
+        "INSERT INTO iterations(process, iteration, first_time) VALUES(?, ?, ?) ON "
+        "CONFLICT(process, iteration) DO UPDATE SET first_time=excluded.first_time WHERE "
+        "excluded.first_time<first_time",
+        process.value_or(-stream.row), iteration, time));
+  }
+  for (const auto& [site, count] : facts.call_sites) {
+    LGR_TRY(std::int64_t row, call_site_row(token, site));
+    LGR_CHECK(database_->run(
+        token,
+        "INSERT INTO call_site_counts(call_site, stream, version, lines, bytes) VALUES(?, ?, ?, ?, "
+        "?) ON CONFLICT(call_site, stream, version) DO UPDATE SET lines=lines+excluded.lines, "
+        "bytes=bytes+excluded.bytes",
+        row, stream.row, header.attributes_version, count.lines, count.bytes));
+  }
+  for (const BlockFacts::Event& event : facts.events) {
+    LGR_CHECK(database_->run(
+        token,
+        "INSERT OR IGNORE INTO events(stream, offset, version, process, host, iteration, time, "
+        "rule, kind, class) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        stream.row, event.offset, header.attributes_version, process, host, event.iteration,
+        event.time, event.mark.rule, event.mark.kind, event.mark.klass));
+  }
+  return {};
+}
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,254 @@
+#include "aggregator/store/sqlite_storage.h"
+
+#include <sys/statvfs.h>
+
+#include <filesystem>
+
+#include "aggregator/store/job_snapshot.h"
+#include "common/base/logging.h"
+
+namespace logarithm::aggregator {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<std::uint64_t> free_bytes_of(const std::string& directory) {
+  struct statvfs info {};
+  if (::statvfs(directory.c_str(), &info) != 0) return std::nullopt;
+  return std::uint64_t{info.f_bavail} * info.f_frsize;
+}
+
+// The tenant and job that a part says it belongs to.
+Result<JobKey> owner_of(BlockingToken& token, const std::string& path) {
+  // Not read-only: after a crash the WAL must be recovered.
+  LGR_TRY(auto database, Database::open(token, path, Database::Options{}));
+  LGR_TRY(Statement rows, database->prepare("SELECT (SELECT value FROM meta WHERE key='tenant'), "
+                                            "(SELECT value FROM meta WHERE key='job')"));
+  LGR_TRY(bool found, rows.step(token));
+  if (!found || rows.is_null(0) || rows.is_null(1)) {
+    return Error(ErrorCode::corrupt, path + ": names no job");
+  }
+  JobKey key;
+  key.tenant = rows.bytes(0);
+  key.job = rows.bytes(1);
+  return key;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStorage>> SqliteStorage::open(BlockingToken& token,
+                                                           SqliteStorageOptions options,
+                                                           const Clock& clock) {
+  std::error_code problem;
+  fs::create_directories(options.data_dir, problem);
+  if (problem) return errno_error(problem.value(), "create " + options.data_dir);
+  if (!options.free_bytes) options.free_bytes = free_bytes_of;
+  auto storage = std::unique_ptr<SqliteStorage>(new SqliteStorage(std::move(options), clock));
+  LGR_TRY(storage->catalogue_,
+          Catalogue::open(token, storage->options_.data_dir + "/catalogue.db"));
+  LGR_CHECK(storage->scan(token));
+  storage->measure(token);
+  return storage;
+}
+
+std::string SqliteStorage::directory_of(const JobKey& job) const {
+  return options_.data_dir + "/" + to_text(hash_base(job.tenant)) + "/" +
+         to_text(hash_base(job.job));
+}
+
+Status SqliteStorage::scan(BlockingToken& token) {
+  std::error_code problem;
+  for (const auto& tenant : fs::directory_iterator(options_.data_dir, problem)) {
+    if (!tenant.is_directory(problem)) continue;
+    for (const auto& job : fs::directory_iterator(tenant.path(), problem)) {
+      if (!job.is_directory(problem)) continue;
+      Status status = scan_job(token, job.path().string());
+      if (!status.ok()) {
+        LGR_ERROR("job cannot be served path={} error=\"{}\"", job.path().string(),
+                  status.error().to_string());
+      }
+    }
+  }
+  return {};
+}
+
+Status SqliteStorage::scan_job(BlockingToken& token, const std::string& directory) {
+  std::error_code problem;
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(directory, problem)) {
+    if (entry.path().extension() == ".db") files.push_back(entry.path().string());
+  }
+  for (const std::string& path : files) {
+    auto key = owner_of(token, path);
+    if (key.ok() && directory_of(*key) != directory) {
+      key = Error(ErrorCode::corrupt, path + ": belongs to another job");
+    }
+    if (!key.ok() && key.error().code() != ErrorCode::unavailable) {
+      counters_.quarantined.fetch_add(1);
+      LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, key.error().to_string());
+      LGR_CHECK(quarantine(token, path));
+      continue;
+    }
+    if (!key.ok()) return key.error();
+    LGR_TRY(Catalogue::Job job, catalogue_->add_job(token, *key));
+    // Opening registers parts and streams; it stays open only as long as others do not need room.
+    LGR_TRY(auto store, open_job(token, job));
+    return {};
+  }
+  return {};
+}
+
+Result<std::shared_ptr<JobStore>> SqliteStorage::open_job(BlockingToken& token,
+                                                          const Catalogue::Job& job) {
+  std::vector<std::shared_ptr<JobStore>> closing;  // destroyed after the lock
+  std::lock_guard lock(mutex_);
+  if (auto known = open_.find(job.key); known != open_.end()) {
+    used_.splice(used_.begin(), used_, known->second.used);
+    return known->second.store;
+  }
+  LGR_TRY(auto store, JobStore::open(token, *catalogue_, job, directory_of(job.key), options_.jobs,
+                                     clock_, counters_));
+  // A store that somebody works with is not closed: two writers of one shard must never exist.
+  for (auto last = used_.end(); open_.size() >= options_.max_open_jobs && last != used_.begin();) {
+    --last;
+    const auto candidate = open_.find(*last);
+    if (candidate->second.store.use_count() > 1) continue;
+    closing.push_back(std::move(candidate->second.store));
+    open_.erase(candidate);
+    last = used_.erase(last);
+  }
+  used_.push_front(job.key);
+  Open open;
+  open.store = store;
+  open.used = used_.begin();
+  open_.emplace(job.key, std::move(open));
+  std::uint64_t shards = 0;
+  for (const auto& [key, other] : open_) shards += other.store->parts();
+  open_shards_.store(shards);
+  return store;
+}
+
+Result<std::shared_ptr<JobStore>> SqliteStorage::existing(BlockingToken& token, const JobKey& job) {
+  LGR_TRY(Catalogue::Job known, catalogue_->find(job));
+  return open_job(token, known);
+}
+
+bool SqliteStorage::nearly_full() {
+  const auto free = options_.free_bytes(options_.data_dir);
+  const bool full = free && *free < options_.min_free_bytes;
+  if (full != full_.exchange(full)) {
+    if (full) {
+      LGR_ERROR("disk nearly full, blocks are refused free={} reserve={}", *free,
+                options_.min_free_bytes);
+    } else {
+      LGR_INFO("disk has room again, blocks are taken");
+    }
+  }
+  return full;
+}
+
+Result<std::vector<StoredGeneration>> SqliteStorage::stored(BlockingToken& token, const JobKey& job,
+                                                            StreamBase base) {
+  auto store = existing(token, job);
+  if (!store.ok() && store.error().code() == ErrorCode::not_found) {
+    return std::vector<StoredGeneration>();
+  }
+  if (!store.ok()) return store.error();
+  return (*store)->stored(token, base);
+}
+
+Result<std::vector<IngestOutcome>> SqliteStorage::apply(BlockingToken& token, const JobKey& job,
+                                                        const std::vector<IngestItem>& items) {
+  const bool full = nearly_full();
+  LGR_TRY(Catalogue::Job known, catalogue_->add_job(token, job));
+  LGR_TRY(auto store, open_job(token, known));
+  auto outcomes = store->apply(token, items, full);
+  if (full || (!outcomes.ok() && outcomes.error().code() == ErrorCode::no_space)) {
+    counters_.no_space.fetch_add(1);
+  }
+  return outcomes;
+}
+
+Result<bool> SqliteStorage::maintain(BlockingToken& token) {
+  std::vector<std::shared_ptr<JobStore>> stores;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [key, open] : open_) stores.push_back(open.store);
+  }
+  bool more = false;
+  std::optional<Error> failed;
+  for (const auto& store : stores) {
+    auto again = store->maintain(token);
+    if (again.ok()) {
+      more = more || *again;
+    } else {
+      failed = again.error();
+    }
+  }
+  stores.clear();
+  measure(token);
+  // One job's trouble keeps no other from being sealed, but the caller is told.
+  if (failed) return *failed;
+  return more;
+}
+
+Result<std::vector<JobKey>> SqliteStorage::jobs(BlockingToken&, const std::string& tenant) {
+  return catalogue_->jobs(tenant);
+}
+
+Result<JobSummary> SqliteStorage::summary(BlockingToken& token, const JobKey& job) {
+  LGR_TRY(auto store, existing(token, job));
+  LGR_TRY(JobStore::View view, store->view(token));
+  JobSummary summary = summarise(job.job, *view.facts, clock_.wall_now());
+  for (std::size_t i = 0; i < view.readers.size(); ++i) {
+    view.pools[i]->give_back(std::move(view.readers[i]));
+  }
+  return summary;
+}
+
+Result<std::shared_ptr<JobSnapshot>> SqliteStorage::snapshot(BlockingToken& token,
+                                                             const JobKey& job) {
+  LGR_TRY(auto store, existing(token, job));
+  LGR_TRY(JobStore::View view, store->view(token));
+  return std::shared_ptr<JobSnapshot>(std::make_shared<SqliteSnapshot>(std::move(view)));
+}
+
+Result<JobKey> SqliteStorage::job_of(BlockingToken& token, const std::string& tenant,
+                                     StreamId stream) {
+  LGR_TRY(auto jobs, catalogue_->jobs_of(token, tenant, stream));
+  if (jobs.empty()) return Error(ErrorCode::not_found, "no stream " + to_text(stream));
+  return jobs.front();
+}
+
+void SqliteStorage::measure(BlockingToken&) {
+  StorageStats stats;
+  std::error_code problem;
+  for (const auto& entry : fs::recursive_directory_iterator(options_.data_dir, problem)) {
+    const auto size = entry.is_regular_file(problem) ? entry.file_size(problem) : 0;
+    if (problem) continue;  // went away meanwhile
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".db") && name.starts_with("part-")) ++stats.shards;
+    if (name.ends_with("-wal")) stats.wal_bytes += size;
+    stats.disk_bytes += size;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [key, open] : open_) stats.inbox_blocks += open.store->inbox_blocks();
+  }
+  std::lock_guard lock(measured_mutex_);
+  measured_ = stats;
+}
+
+StorageStats SqliteStorage::stats() const {
+  StorageStats stats;
+  {
+    std::lock_guard lock(measured_mutex_);
+    stats = measured_;
+  }
+  stats.open_shards = open_shards_.load();
+  stats.blocks = counters_.blocks.load();
+  stats.lines = counters_.lines.load();
+  stats.bytes = counters_.bytes.load();
+  return stats;
+}
+
+}  // namespace logarithm::aggregator

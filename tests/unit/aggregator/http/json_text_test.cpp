@@ -1,0 +1,61 @@
+#include "aggregator/http/json_text.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace logarithm::aggregator {
+
+TEST_CASE("JsonWriter: every byte value parses back, ill-formed UTF-8 as U+FFFD") {
+  for (int byte = 0; byte < 256; ++byte) {
+    CAPTURE(byte);
+    const std::string text = std::string("a") + static_cast<char>(byte) + "b";
+    JsonWriter out;
+    out.string(text);
+    const std::string back = nlohmann::json::parse(out.text());
+    CHECK(back == (byte < 0x80 ? text
+                               : std::string("a\xEF\xBF\xBD"
+                                             "b")));
+  }
+}
+
+TEST_CASE("JsonWriter: Unicode's edges survive, surrogates do not") {
+  for (const char* text : {"\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xEF\xBF\xBF", "\xE2\x80\xA8",
+                           "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+    JsonWriter out;
+    out.string(text);
+    CHECK(nlohmann::json::parse(out.text()) == text);
+  }
+  for (const char* bad : {"\xED\xA0\x80", "\xC0\xAF", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80"}) {
+    JsonWriter out;
+    out.string(bad);
+    const std::string back = nlohmann::json::parse(out.text());
+    CHECK(back.find("\xEF\xBF\xBD") == 0);
+  }
+}
+
+TEST_CASE("JsonWriter: numbers keep their value, past 2^53 as strings") {
+  JsonWriter out;
+  out.begin_array();
+  out.integer(std::int64_t{1} << 53).integer((std::int64_t{1} << 53) + 1);
+  out.integer(std::numeric_limits<std::int64_t>::min());
+  out.real(0.1).real(5).real(1e300).real(5e-324).real(-0.0);
+  out.real(std::nan("")).real(INFINITY).real(-INFINITY);
+  out.end_array();
+  const auto back = nlohmann::json::parse(out.text());
+  CHECK(back[0] == 9007199254740992);
+  CHECK(back[1] == "9007199254740993");
+  CHECK(back[2] == "-9223372036854775808");
+  CHECK(back[3].get<double>() == 0.1);
+  CHECK(back[4].is_number_float());
+  CHECK(back[5].get<double>() == 1e300);
+  CHECK(back[6].get<double>() == 5e-324);
+  CHECK(std::signbit(back[7].get<double>()));
+  CHECK(back[8] == "NaN");
+  CHECK(back[9] == "Infinity");
+  CHECK(back[10] == "-Infinity");
+}
+
+}  // namespace logarithm::aggregator

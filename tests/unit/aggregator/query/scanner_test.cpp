@@ -1,0 +1,334 @@
+#include "aggregator/query/scanner.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "aggregator/query/filters.h"
+#include "aggregator/query/match.h"
+#include "common/async/worker_pool.h"
+#include "tests/support/fake_job.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+using test::FakeJob;
+using test::make_line;
+
+StreamAttributes attributes(std::uint32_t version, std::uint64_t from, std::string host,
+                            std::string name, std::optional<std::int32_t> rank) {
+  StreamAttributes out;
+  out.version = version;
+  out.from = from;
+  out.job = "j";
+  out.host = std::move(host);
+  out.name = std::move(name);
+  out.rank = rank;
+  out.rank_source = rank ? "RANK" : "";
+  return out;
+}
+
+template <typename T>
+const T& pick(std::mt19937& random, const std::vector<T>& choices) {
+  return choices[random() % choices.size()];
+}
+
+Line random_line(std::mt19937& random, std::uint64_t offset, UnixNanos time) {
+  static const std::vector<std::string> kWords = {"loss",
+                                                  "grad_norm",
+                                                  "nan",
+                                                  "rank 3",
+                                                  "x=12",
+                                                  "error",
+                                                  "timeout",
+                                                  "\"a b\"",
+                                                  "0xff",
+                                                  "/tmp/f.log",
+                                                  "\xC3\xA9t\xC3\xA9",
+                                                  "\xFF\xFE",
+                                                  "step",
+                                                  "12.5",
+                                                  "NCCL",
+                                                  "iteration"};
+  std::string text;
+  for (auto n = random() % 6; n > 0; --n) text += pick(random, kWords) + (n > 1 ? " " : "");
+  const auto begin = static_cast<std::uint32_t>(random() % 3 == 0 ? random() % 8 : 0);
+  Line line = make_line(offset, time, text, begin);
+  line.header_begin = line.body_begin / 2;
+  if (random() % 2 == 0) line.severity = static_cast<Severity>(random() % 7);
+  if (random() % 3 == 0) line.callsite = random() % 2 == 0 ? "a.py:1" : "b.py:22";
+  if (random() % 2 == 0) line.iteration = static_cast<std::int64_t>(random() % 5);
+  if (random() % 4 == 0) line.wrapper_rank = static_cast<std::int32_t>(random() % 4);
+  if (random() % 5 == 0) line.output = random() % 2 == 0 ? Output::out : Output::err;
+  if (random() % 6 == 0) line.flags |= line_flag::glued;
+  if (random() % 9 == 0) {
+    line.flags |= line_flag::progress;
+    line.terminator = Terminator::cr;
+  }
+  if (random() % 3 == 0) {
+    line.meta.push_back({"loss",
+                         random() % 4 == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                           : static_cast<double>(random() % 10) / 2,
+                         false});
+  }
+  if (random() % 4 == 0) line.meta.push_back({"step", std::int64_t(random() % 5), false});
+  if (random() % 7 == 0) line.meta.push_back({"step", std::string("two"), false});
+  return line;
+}
+
+// Streams with several blocks each, overlapping in time, with many equal times.
+std::shared_ptr<FakeJob> random_job(std::mt19937& random, std::vector<std::vector<Line>>& all) {
+  auto job = std::make_shared<FakeJob>();
+  const std::vector<std::string> kNames = {"stdout", "stderr", "/var/log/x.log"};
+  const auto streams = 1 + random() % 4;
+  for (std::size_t s = 0; s < streams; ++s) {
+    std::vector<StreamAttributes> versions;
+    std::optional<std::int32_t> rank;
+    if (random() % 3 != 0) rank = static_cast<std::int32_t>(random() % 4);
+    versions.push_back(
+        attributes(0, 0, random() % 2 == 0 ? "n1" : "n2", pick(random, kNames), rank));
+    if (random() % 2 == 0) versions.back().attempt = static_cast<std::int32_t>(random() % 2);
+    const std::size_t index =
+        job->add_stream(StreamId{StreamBase{random(), random()}, 0}, std::move(versions));
+    all.emplace_back();
+    std::uint64_t offset = 0;
+    UnixNanos time = 1000 + static_cast<UnixNanos>(random() % 20);
+    for (auto b = random() % 4; b > 0; --b) {
+      std::vector<Line> lines;
+      for (auto n = 1 + random() % 12; n > 0; --n) {
+        time += static_cast<UnixNanos>(random() % 4) - 1;
+        lines.push_back(random_line(random, offset, time));
+        offset = lines.back().end();
+      }
+      job->add_block(index, 0, lines);
+      all.back().insert(all.back().end(), lines.begin(), lines.end());
+    }
+  }
+  return job;
+}
+
+Params random_query(std::mt19937& random) {
+  static const std::vector<std::pair<std::string, std::vector<std::string>>> kChoices = {
+      {"rank", {"0", "1-2", "3,0", "9"}},
+      {"attempt", {"0", "1"}},
+      {"iteration", {"2", "1..3", "3..", "..1"}},
+      {"severity", {"error", "info", "trace"}},
+      {"grep",
+       {"loss", "grad_norm", " nan ", "x=12 ", "time.ut", " error loss", "\\x{FFFD}", "(?i)LOSS"}},
+      {"not_grep", {"loss", "^$", "nan"}},
+      {"callsite", {"a.py:1", "c.py:9"}},
+      {"not_callsite", {"a.py:1"}},
+      {"stream", {"stdout", "stderr", "/var/log/x.log"}},
+      {"host", {"n1", "n2", "n3"}},
+      {"start", {"1005", "1010"}},
+      {"end", {"1012", "1020"}},
+      {"query",
+       {R"({severity="error"})",
+        R"(|= " grad_norm ")",
+        R"(|= "loss" |= "nan")",
+        R"(| loss == NaN)",
+        R"(| loss > 2 or step == 3)",
+        R"({step="two"})",
+        R"(!= " loss ")",
+        R"({rank!="2"} | step >= 2)",
+        R"({flags="glued"})",
+        R"({callsite=~"a.*|", host!="n1"})",
+        R"(| iteration < 3 and severity != "info")",
+        R"({stream!~"std.*"})",
+        R"({rank=""})",
+        R"(| iteration != 2)",
+        R"({text=~".*12 .*"})",
+        R"(|= "été")",
+        R"(|= "\ufffd")",
+        R"({iteration=""} | loss != NaN)",
+        R"q(|~ "rank 3 (x|e)")q",
+        R"({missing="" , loss!=""})"}},
+  };
+  Params out;
+  for (auto n = random() % 4; n > 0; --n) {
+    const auto& [name, values] = pick(random, kChoices);
+    out.emplace_back(name, pick(random, values));
+  }
+  return out;
+}
+
+ScanPlan plan_of(const Params& params, Direction direction) {
+  ParamProblem trouble;
+  auto spec = parse_filters(params, 0, trouble);
+  REQUIRE_MESSAGE(spec.ok(), trouble.parameter);
+  ScanPlan plan;
+  plan.predicate = std::move(spec->predicate);
+  plan.start = spec->start;
+  plan.end = spec->end;
+  plan.direction = direction;
+  return plan;
+}
+
+std::vector<OrderKey> keys_of(const std::vector<QueryLine>& rows) {
+  std::vector<OrderKey> out;
+  for (const QueryLine& row : rows) out.push_back(key_of(row));
+  return out;
+}
+
+// What the answer must be, by looking at every line.
+std::vector<OrderKey> expected_keys(const JobView& view, const std::vector<std::vector<Line>>& all,
+                                    const ScanPlan& plan) {
+  std::vector<OrderKey> out;
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    for (const Line& line : all[s]) {
+      const OrderKey key{line.time, view.snapshot().streams()[s].id, line.offset};
+      Row row(line, view.joins(s).front());
+      if (in_plan(plan, key) && matches(plan.predicate, row)) out.push_back(key);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  if (plan.direction == Direction::backward) std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::vector<OrderKey> scan_all(BlockingToken& token, JobView& view, const ScanPlan& plan,
+                               ScanLimits limits, std::size_t rows_a_turn) {
+  Scanner scanner(view, plan, limits);
+  std::vector<QueryLine> rows;
+  ScanTurn turn;
+  turn.max_rows = rows_a_turn;
+  while (true) {
+    auto state = scanner.next(token, turn, rows);
+    REQUIRE_MESSAGE(state.ok(), state.error().to_string());
+    if (*state == ScanState::finished) return keys_of(rows);
+  }
+}
+
+template <typename Test>
+void on_worker(Test test) {
+  WorkerPool pool(1);
+  pool.run_and_wait([&](BlockingToken& token) {
+    test(token);
+    return 0;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("Scanner: pruned answers equal unpruned ones and the plain definition") {
+  on_worker([](BlockingToken& token) {
+    for (unsigned seed = 1; seed <= 400; ++seed) {
+      CAPTURE(seed);
+      std::mt19937 random(seed);
+      std::vector<std::vector<Line>> all;
+      JobView view(JobKey{"default", "j"}, random_job(random, all));
+      for (int i = 0; i < 8; ++i) {
+        const Params params = random_query(random);
+        for (const auto& [name, value] : params) INFO(name, "=", value);
+        const auto direction = random() % 2 == 0 ? Direction::forward : Direction::backward;
+        const ScanPlan plan = plan_of(params, direction);
+        const auto expected = expected_keys(view, all, plan);
+        ScanLimits limits;
+        const auto pruned = scan_all(token, view, plan, limits, 1 + random() % 50);
+        limits.prune = false;
+        CHECK(scan_all(token, view, plan, limits, 1000) == expected);
+        CHECK(pruned == expected);
+
+        Counter counter(view, plan);
+        auto counted = counter.next(token, {});
+        REQUIRE(counted.ok());
+        CHECK(counter.count() == expected.size());
+      }
+    }
+  });
+}
+
+TEST_CASE("Scanner: a tight memory bound changes no answer") {
+  on_worker([](BlockingToken& token) {
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+      CAPTURE(seed);
+      std::mt19937 random(seed);
+      std::vector<std::vector<Line>> all;
+      JobView view(JobKey{"default", "j"}, random_job(random, all));
+      const auto direction = seed % 2 == 0 ? Direction::forward : Direction::backward;
+      const ScanPlan plan = plan_of({}, direction);
+      ScanLimits limits;
+      limits.memory = 2000;
+      limits.keep = 1 + seed % 5;
+      CHECK(scan_all(token, view, plan, limits, 7) == expected_keys(view, all, plan));
+    }
+  });
+}
+
+TEST_CASE("Scanner: pages by cursor union to the whole answer, both ways") {
+  on_worker([](BlockingToken& token) {
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+      CAPTURE(seed);
+      std::mt19937 random(seed);
+      std::vector<std::vector<Line>> all;
+      JobView view(JobKey{"default", "j"}, random_job(random, all));
+      ScanPlan plan =
+          plan_of(random_query(random), seed % 2 == 0 ? Direction::forward : Direction::backward);
+      const auto expected = expected_keys(view, all, plan);
+      std::vector<OrderKey> got;
+      while (true) {
+        ScanLimits limits;
+        limits.keep = 3;
+        Scanner scanner(view, plan, limits);
+        ScanTurn turn;
+        turn.max_rows = 3;
+        std::vector<QueryLine> rows;
+        REQUIRE(scanner.next(token, turn, rows).ok());
+        if (rows.empty()) break;
+        for (const OrderKey& key : keys_of(rows)) got.push_back(key);
+        plan.after = got.back();
+      }
+      CHECK(got == expected);
+    }
+  });
+}
+
+TEST_CASE("Scanner: a word that lies in no block's template or variable reads no block") {
+  on_worker([](BlockingToken& token) {
+    auto job = std::make_shared<FakeJob>();
+    const std::size_t stream =
+        job->add_stream(StreamId{StreamBase{1, 1}, 0}, {attributes(0, 0, "n1", "stdout", 0)});
+    std::vector<Line> lines;
+    for (int i = 0; i < 100; ++i) {
+      const std::uint64_t offset = lines.empty() ? 0 : lines.back().end();
+      lines.push_back(make_line(offset, i, "step " + std::to_string(i) + " done in host-a"));
+    }
+    job->add_block(stream, 0, lines);
+    JobView view(JobKey{"default", "j"}, job);
+    ScanLimits limits;
+    CHECK(scan_all(token, view, plan_of({{"query", R"(|= " vanished ")"}}, Direction::forward),
+                   limits, 10)
+              .empty());
+    CHECK(job->blocks_read == 0);
+    CHECK(scan_all(token, view, plan_of({{"rank", "5"}}, Direction::forward), limits, 10).empty());
+    CHECK(scan_all(token, view, plan_of({{"iteration", "5"}}, Direction::forward), limits, 10)
+              .empty());
+    CHECK(job->blocks_read == 0);
+    CHECK(scan_all(token, view, plan_of({{"query", R"(|= " done ")"}}, Direction::forward), limits,
+                   10)
+              .size() == 100);
+  });
+}
+
+TEST_CASE("Scanner: a turn whose time is up gives what it has and goes on later") {
+  on_worker([](BlockingToken& token) {
+    std::mt19937 random(7);
+    std::vector<std::vector<Line>> all;
+    JobView view(JobKey{"default", "j"}, random_job(random, all));
+    const ScanPlan plan = plan_of({}, Direction::forward);
+    Scanner scanner(view, plan, ScanLimits());
+    std::vector<QueryLine> rows;
+    ScanTurn turn;
+    int asked = 0;
+    turn.time_is_up = [&] { return ++asked % 2 == 0; };
+    for (int turns = 0; turns < 1000; ++turns) {
+      auto state = scanner.next(token, turn, rows);
+      REQUIRE(state.ok());
+      if (*state == ScanState::finished) break;
+    }
+    CHECK(keys_of(rows) == expected_keys(view, all, plan));
+  });
+}
+
+}  // namespace logarithm::aggregator

@@ -1,0 +1,134 @@
+#include "aggregator/store/attempts.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace logarithm::aggregator {
+namespace {
+
+constexpr UnixNanos kMs = 1'000'000;
+constexpr UnixNanos kSecond = 1000 * kMs;
+
+ProcessInfo process(std::string host, std::int32_t pid, UnixNanos start,
+                    std::optional<UnixNanos> exit) {
+  ProcessInfo info;
+  info.host = std::move(host);
+  info.pid = pid;
+  info.start = start;
+  info.start_error = 10 * kMs;
+  info.exit = exit;
+  info.exit_error = kMs;
+  info.last_seen = exit.value_or(start);
+  return info;
+}
+
+std::vector<std::int32_t> attempts(const std::vector<ProcessInfo>& processes) {
+  return compute_attempts(processes);
+}
+
+using Numbers = std::vector<std::int32_t>;
+
+TEST_CASE("Attempts: ranks that live together are one attempt, over hosts too") {
+  CHECK(attempts({process("a", 1, 0, 60 * kSecond), process("a", 2, kSecond, 60 * kSecond),
+                  process("b", 3, 2 * kSecond, 61 * kSecond)}) == Numbers{0, 0, 0});
+}
+
+TEST_CASE("Attempts: sequential runs 50 ms apart are two attempts") {
+  CHECK(attempts({process("a", 1, 0, kSecond), process("a", 2, kSecond + 50 * kMs, 2 * kSecond)}) ==
+        Numbers{0, 1});
+}
+
+TEST_CASE("Attempts: an overlap within the clocks' error links nothing") {
+  // 11 ms of seeming overlap against 10 + 1 ms of error.
+  CHECK(attempts({process("a", 1, 0, kSecond), process("a", 2, kSecond - 11 * kMs, 2 * kSecond)}) ==
+        Numbers{0, 1});
+  CHECK(attempts({process("a", 1, 0, kSecond), process("a", 2, kSecond - 12 * kMs, 2 * kSecond)}) ==
+        Numbers{0, 0});
+}
+
+TEST_CASE("Attempts: even exact stamps need a few milliseconds of overlap") {
+  auto one = process("a", 1, 0, kSecond);
+  auto two = process("a", 2, kSecond - 4 * kMs, 2 * kSecond);
+  one.exit_error = two.start_error = 0;
+  CHECK(attempts({one, two}) == Numbers{0, 1});
+  two.start = kSecond - 6 * kMs;
+  CHECK(attempts({one, two}) == Numbers{0, 0});
+}
+
+TEST_CASE("Attempts: on one host different restart counters are different attempts") {
+  auto old_one = process("a", 1, 0, 10 * kSecond);
+  auto new_one = process("a", 2, 5 * kSecond, 20 * kSecond);
+  old_one.restart_count = 0;
+  new_one.restart_count = 1;
+  CHECK(attempts({old_one, new_one}) == Numbers{0, 1});
+  new_one.restart_count = 0;
+  CHECK(attempts({old_one, new_one}) == Numbers{0, 0});
+  new_one.restart_count.reset();
+  CHECK(attempts({old_one, new_one}) == Numbers{0, 1});
+}
+
+TEST_CASE("Attempts: restart counters of different hosts are not compared") {
+  auto here = process("a", 1, 0, 10 * kSecond);
+  auto there = process("b", 2, 5 * kSecond, 20 * kSecond);
+  here.restart_count = 0;
+  there.restart_count = 3;
+  CHECK(attempts({here, there}) == Numbers{0, 0});
+}
+
+TEST_CASE("Attempts: links carry over a chain") {
+  CHECK(attempts({process("a", 1, 0, 10 * kSecond), process("b", 2, 9 * kSecond, 20 * kSecond),
+                  process("a", 3, 19 * kSecond, 30 * kSecond)}) == Numbers{0, 0, 0});
+}
+
+TEST_CASE("Attempts: a living process lasts until it was last seen") {
+  auto living = process("a", 1, 0, std::nullopt);
+  living.last_seen = 30 * kSecond;
+  CHECK(attempts({living, process("b", 2, 20 * kSecond, 25 * kSecond)}) == Numbers{0, 0});
+  CHECK(attempts({living, process("b", 2, 31 * kSecond, 35 * kSecond)}) == Numbers{0, 1});
+}
+
+TEST_CASE("Attempts: numbers stated by every process are taken as they are") {
+  auto one = process("a", 1, 0, kSecond);
+  auto two = process("a", 2, 0, kSecond);
+  one.stated_attempt = 7;
+  two.stated_attempt = 3;
+  CHECK(attempts({one, two}) == Numbers{7, 3});
+  two.stated_attempt.reset();
+  CHECK(attempts({one, two}) == Numbers{0, 0});
+}
+
+TEST_CASE("Attempts: nothing gives nothing, one process is attempt 0") {
+  CHECK(attempts({}).empty());
+  CHECK(attempts({process("a", 1, 5, 6)}) == Numbers{0});
+}
+
+TEST_CASE("Attempts: the order of the input does not matter") {
+  const unsigned seed = std::random_device()();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<ProcessInfo> processes;
+    for (int i = 0; i < 12; ++i) {
+      const UnixNanos start = static_cast<UnixNanos>(random() % 1000) * 10 * kMs;
+      auto info = process(random() % 2 ? "a" : "b", i, start,
+                          start + static_cast<UnixNanos>(random() % 200) * 10 * kMs);
+      if (random() % 2) info.restart_count = static_cast<std::int32_t>(random() % 2);
+      processes.push_back(info);
+    }
+    const auto before = compute_attempts(processes);
+    std::vector<std::size_t> order(processes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<ProcessInfo> shuffled;
+    for (std::size_t i : order) shuffled.push_back(processes[i]);
+
+    const auto after = compute_attempts(shuffled);
+
+    for (std::size_t i = 0; i < order.size(); ++i) REQUIRE(after[i] == before[order[i]]);
+  }
+}
+
+}  // namespace
+}  // namespace logarithm::aggregator
