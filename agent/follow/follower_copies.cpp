@@ -13,11 +13,6 @@ namespace {
 constexpr std::size_t kMostCandidates = 32;
 constexpr std::size_t kMostCopies = 64;
 
-bool is_rotation_path(const std::string& path, const std::string& original) {
-  return directory_of(path) == directory_of(original) &&
-         is_rotation_of(name_of(path), name_of(original));
-}
-
 }  // namespace
 
 // Followed files of which `tail` may be a copy, by their names.
