@@ -6,6 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -173,6 +174,7 @@ Status App::run() {
   tasks_->spawn("signals", watch_signals());
   tasks_->spawn("uplink", ship());
   if (metrics_server_ != nullptr) tasks_->spawn("metrics", serve_metrics());
+  if (follower_->wake_fd() >= 0) tasks_->spawn("names", watch_names());
   tasks_->spawn("main", live());
   LGR_INFO("collecting host={} aggregator={} state_dir={}", config_.host, config_.aggregator,
            config_.state_dir);
@@ -228,6 +230,25 @@ asio::awaitable<Status> App::serve_metrics() {
   co_return Status();
 }
 
+asio::awaitable<Status> App::watch_names() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  // A duplicate, so that the follower's stays the follower's.
+  asio::posix::stream_descriptor names(io_, ::dup(follower_->wake_fd()));
+  asio::steady_timer timer(io_);
+  while (!stopping_) {
+    auto [broken] = co_await names.async_wait(asio::posix::stream_descriptor::wait_read,
+                                              asio::as_tuple(asio::use_awaitable));
+    if (broken) break;
+    woken_ = true;
+    pause_.cancel();
+    // It stays readable until the turn has taken what is there.
+    timer.expires_after(std::chrono::milliseconds(5));
+    auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (cancelled) break;
+  }
+  co_return Status();
+}
+
 asio::awaitable<void> App::pause(std::chrono::milliseconds time) {
   pause_.expires_after(time);
   co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -236,15 +257,24 @@ asio::awaitable<void> App::pause(std::chrono::milliseconds time) {
 asio::awaitable<bool> App::collect() {
   MonotonicTime connected = clock_.now();
   while (!stopping_) {
+<<<<<<< HEAD
     // Without answers of the aggregator older files are not read: `once` must not wait for ever.
     if (uplink_->stats().connected) connected = clock_.now();
     if (config_.once && clock_.now() - connected > kOnceConnect) break;
+=======
+    woken_ = false;
+>>>>>>> follow
     auto turn = [collector = collector_.get()](BlockingToken& token) {
       return collector->turn(token);
     };
     const TurnReport report = co_await file_thread_->run(std::move(turn));
+<<<<<<< HEAD
     if (report.finished && config_.once) co_return true;
     if (!report.more && !stopping_) co_await pause(report.wait);
+=======
+    if (report.finished && config_.once) break;
+    if (!report.more && !woken_ && !stopping_) co_await pause(report.wait);
+>>>>>>> follow
   }
   co_return false;
 }

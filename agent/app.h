@@ -44,6 +44,8 @@ class App {
   boost::asio::awaitable<Status> watch_signals();
   boost::asio::awaitable<Status> ship();
   boost::asio::awaitable<Status> serve_metrics();
+  // Ends a pause when a file was created beside a followed one: see Follower::wake_fd().
+  boost::asio::awaitable<Status> watch_names();
   // The main line: collect, then the last reading, then the last sending.
   boost::asio::awaitable<Status> live();
   boost::asio::awaitable<bool> collect();  // `once`: true when everything was read
@@ -71,6 +73,7 @@ class App {
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::unique_ptr<TaskGroup> tasks_;
   boost::asio::steady_timer pause_;
+  bool woken_ = false;     // watch_names() asks for a turn now
   bool stopping_ = false;  // asked to by a signal
   bool uplink_ended_ = false;
   bool all_stored_ = false;

@@ -1,5 +1,6 @@
 #include "agent/follow/dir_watcher.h"
 
+#include <poll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -11,15 +12,17 @@
 namespace logarithm::agent {
 namespace {
 
-constexpr std::uint32_t kMask =
-    IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR;
+constexpr std::uint32_t kWrites =
+    IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR;
+constexpr std::uint32_t kNames = IN_CREATE | IN_ONLYDIR;
 
 }  // namespace
 
 DirWatcher::DirWatcher(bool enabled) {
   if (!enabled) return;
-  fd_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (fd_ < 0) {
+  writes_.fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  names_.fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (writes_.fd < 0 || names_.fd < 0) {
     warned_ = true;
     LGR_WARN("no inotify ({}), polling; see sysctl fs.inotify.max_user_instances",
              std::strerror(errno));
@@ -27,33 +30,39 @@ DirWatcher::DirWatcher(bool enabled) {
 }
 
 DirWatcher::~DirWatcher() {
-  if (fd_ >= 0) ::close(fd_);
+  if (writes_.fd >= 0) ::close(writes_.fd);
+  if (names_.fd >= 0) ::close(names_.fd);
 }
 
 bool DirWatcher::watch(const std::set<std::string>& directories) {
-  if (fd_ < 0) return directories.empty();
-  for (auto it = watches_.begin(); it != watches_.end();) {
+  const bool names = watch(names_, directories, kNames);
+  return watch(writes_, directories, kWrites) && names;
+}
+
+bool DirWatcher::watch(Queue& queue, const std::set<std::string>& directories, std::uint32_t mask) {
+  if (queue.fd < 0) return directories.empty();
+  for (auto it = queue.watches.begin(); it != queue.watches.end();) {
     if (directories.contains(it->first)) {
       ++it;
       continue;
     }
-    auto names = directories_.find(it->second);
-    if (names != directories_.end()) {
+    auto names = queue.directories.find(it->second);
+    if (names != queue.directories.end()) {
       names->second.erase(it->first);
       if (names->second.empty()) {
-        ::inotify_rm_watch(fd_, it->second);
-        directories_.erase(names);
+        ::inotify_rm_watch(queue.fd, it->second);
+        queue.directories.erase(names);
       }
     }
-    it = watches_.erase(it);
+    it = queue.watches.erase(it);
   }
   bool all = true;
   for (const std::string& directory : directories) {
-    if (watches_.contains(directory)) continue;
-    const int watch = ::inotify_add_watch(fd_, directory.c_str(), kMask);
+    if (queue.watches.contains(directory)) continue;
+    const int watch = ::inotify_add_watch(queue.fd, directory.c_str(), mask);
     if (watch >= 0) {
-      watches_[directory] = watch;
-      directories_[watch].insert(directory);
+      queue.watches[directory] = watch;
+      queue.directories[watch].insert(directory);
       continue;
     }
     all = false;
@@ -67,35 +76,50 @@ bool DirWatcher::watch(const std::set<std::string>& directories) {
 
 DirWatcher::Events DirWatcher::drain() {
   Events out;
-  if (fd_ < 0) return out;
+  const bool names = drain(names_, out.created);
+  const bool writes = drain(writes_, out.paths);
+  out.everything = names || writes;
+  return out;
+}
+
+// True when events were lost, or a directory was.
+bool DirWatcher::drain(Queue& queue, std::vector<std::string>& paths) {
+  bool everything = false;
+  if (queue.fd < 0) return everything;
   alignas(inotify_event) char buffer[16 << 10];
-  // Bounded: what is left wakes us again.
+  // Bounded: what is left is taken in the next turn.
   for (int turn = 0; turn < 64; ++turn) {
-    const ssize_t got = ::read(fd_, buffer, sizeof buffer);
+    const ssize_t got = ::read(queue.fd, buffer, sizeof buffer);
     if (got <= 0) break;
     for (ssize_t at = 0; at < got;) {
       inotify_event event;
       std::memcpy(&event, buffer + at, sizeof event);
       const char* name = buffer + at + sizeof event;
       at += static_cast<ssize_t>(sizeof event + event.len);
-      if ((event.mask & IN_Q_OVERFLOW) != 0) out.everything = true;
-      const auto names = directories_.find(event.wd);
-      if (names == directories_.end()) continue;
+      if ((event.mask & IN_Q_OVERFLOW) != 0) everything = true;
+      const auto names = queue.directories.find(event.wd);
+      if (names == queue.directories.end()) continue;
       if ((event.mask & IN_IGNORED) != 0) {
         // The directory is gone; a new one under the same name is watched again.
-        for (const std::string& directory : names->second) watches_.erase(directory);
-        directories_.erase(names);
-        out.everything = true;
+        for (const std::string& directory : names->second) queue.watches.erase(directory);
+        queue.directories.erase(names);
+        everything = true;
         continue;
       }
       if (event.len == 0) continue;
       for (const std::string& directory : names->second) {
         std::string path = directory + "/" + std::string(name);
-        if (out.paths.empty() || out.paths.back() != path) out.paths.push_back(std::move(path));
+        if (paths.empty() || paths.back() != path) paths.push_back(std::move(path));
       }
     }
   }
-  return out;
+  return everything;
+}
+
+void DirWatcher::wait_for_write(BlockingToken&, std::chrono::milliseconds longest) {
+  if (writes_.fd < 0) return;
+  pollfd wanted{writes_.fd, POLLIN, 0};
+  static_cast<void>(::poll(&wanted, 1, static_cast<int>(longest.count())));
 }
 
 }  // namespace logarithm::agent

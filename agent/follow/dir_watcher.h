@@ -1,15 +1,21 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "common/async/blocking.h"
+
 namespace logarithm::agent {
 
-// One inotify descriptor with watches on directories. It only wakes: whoever asks looks at the
-// files again, and looks now and then without being woken. When the kernel refuses (ENOSPC, EMFILE)
-// the directory is polled, with one warning. File thread only, but fd() may be waited on anywhere.
+// Two inotify descriptors with watches on directories: one for writes, which are gathered and taken
+// each turn, one for new names, which are rare and wake at once. They only hint: whoever asks looks
+// at the files again, and looks now and then without being woken. When the kernel refuses (ENOSPC,
+// EMFILE) the directory is polled, with one warning. File thread only, but wake_fd() may be waited
+// on anywhere.
 class DirWatcher {
  public:
   // Without `enabled` there is no descriptor and nothing is ever watched.
@@ -18,23 +24,32 @@ class DirWatcher {
   DirWatcher(const DirWatcher&) = delete;
   DirWatcher& operator=(const DirWatcher&) = delete;
 
-  // Readable when something happened; -1 when there is none.
-  int fd() const { return fd_; }
+  // Readable when a name was created; -1 when there is none.
+  int wake_fd() const { return names_.fd; }
   // Watches exactly these directories from now on. False when some could not be watched.
   bool watch(const std::set<std::string>& directories);
 
   struct Events {
-    std::vector<std::string> paths;  // "<directory>/<name>"
-    bool everything = false;         // the queue overflowed: look at all
+    std::vector<std::string> paths;    // "<directory>/<name>": written, renamed, removed
+    std::vector<std::string> created;  // new files
+    bool everything = false;           // events were lost: look at all
   };
   // Takes what is there; never waits.
   Events drain();
+  // Waits for a write, at most this long. Without a descriptor it returns at once.
+  void wait_for_write(BlockingToken& token, std::chrono::milliseconds longest);
 
  private:
-  int fd_ = -1;
+  struct Queue {
+    int fd = -1;
+    std::map<std::string, int> watches;
+    std::map<int, std::set<std::string>> directories;  // one watch may have several names
+  };
+  bool watch(Queue& queue, const std::set<std::string>& directories, std::uint32_t mask);
+  static bool drain(Queue& queue, std::vector<std::string>& paths);
+
+  Queue writes_, names_;
   bool warned_ = false;
-  std::map<std::string, int> watches_;
-  std::map<int, std::set<std::string>> directories_;  // one watch may have several names
 };
 
 }  // namespace logarithm::agent

@@ -66,6 +66,11 @@ bool is_rotation_of(std::string_view name, std::string_view original) {
          is_suffix(name.substr(dot, name.size() - original.size()));
 }
 
+bool is_rotation_path(std::string_view path, std::string_view original) {
+  return directory_of(path) == directory_of(original) &&
+         is_rotation_of(name_of(path), name_of(original));
+}
+
 std::string directory_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return ".";

@@ -25,6 +25,9 @@ bool same_file(const FileFacts& a, const FileFacts& b);
 // "app.log.old", and with the extension kept last "app.1.log", "app-20260304.log".
 bool is_rotation_of(std::string_view name, std::string_view original);
 
+// The same for whole paths: in one directory, and a rotation by name.
+bool is_rotation_path(std::string_view path, std::string_view original);
+
 std::string directory_of(std::string_view path);
 std::string name_of(std::string_view path);
 

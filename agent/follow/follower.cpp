@@ -40,11 +40,15 @@ Result<StepReport> Follower::step(BlockingToken& token) { return turn(token, fal
 Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   now_ = clock_.now();
   wall_ = clock_.wall_now();
+  ++turn_;
   StepReport report;
   const DirWatcher::Events events = watcher_.drain();
   bool all = look_at_all || events.everything || now_ >= next_poll_;
   if (targets_changed_) update_watches();
-  for (const std::string& path : events.paths) {
+  note_rotations(events.created);
+  std::vector<std::string> touched = events.paths;
+  touched.insert(touched.end(), events.created.begin(), events.created.end());
+  for (const std::string& path : touched) {
     const auto [from, to] = targets_by_path_.equal_range(path);
     for (auto it = from; it != to; ++it) {
       it->second->looked = false;
@@ -68,6 +72,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
     stalled_ = false;
     LGR_CHECK(swallow_no_space(commit_all(token, false)));
   }
+  if (!stalled_) LGR_CHECK(swallow_no_space(read_closely(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(run_endings(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(read_round(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(commit_all(token, !look_at_all)));

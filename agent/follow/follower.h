@@ -45,8 +45,8 @@ struct FollowOptions {
 
 struct StepReport {
   bool more = false;  // work is left over: call again at once
-  // Otherwise call after `wait`, or a moment (20 ms is good: it gathers writes) after wake_fd()
-  // became readable.
+  // Otherwise call after `wait`, or at once when wake_fd() became readable. Writes do not wake
+  // (each would); they are found in the next turn: 50 ms is a good longest wait.
   std::chrono::milliseconds wait{0};
   std::uint64_t bytes = 0;  // read in this step
 };
@@ -72,7 +72,9 @@ class Follower {
 
   // One turn. An error is one of the log (not no_space, which pauses): calling again tries again.
   Result<StepReport> step(BlockingToken& token);
-  int wake_fd() const { return watcher_.fd(); }
+  // Readable when a file was created beside a followed one: a rotation may be under way, and a turn
+  // within a millisecond saves what is written during a copytruncate. -1 when there is none.
+  int wake_fd() const { return watcher_.wake_fd(); }
   // `once` only: every target was read to its end and closed.
   bool finished() const;
   // Stop: one last read of everything, unfinished lines stay in the files, blocks go to the log.
@@ -131,9 +133,13 @@ class Follower {
   void remember(const StreamCheckpoint& checkpoint);
   const StreamCheckpoint* newest_known(const StreamBase& base) const;
 
-  // follower_read.cpp: reading and closing
+  // follower_read.cpp: reading
+  void note_rotations(const std::vector<std::string>& created);
+  Status read_closely(BlockingToken& token, StepReport& report);
+  Status read_one(BlockingToken& token, Tail& tail, StepReport& report);
   Status run_endings(BlockingToken& token, StepReport& report);
   Status read_round(BlockingToken& token, StepReport& report);
+  // follower_settle.cpp: closing and bounds
   bool may_drop(const Tail& tail) const;
   Status settle(BlockingToken& token, Tail& tail);
   Status close_tail(BlockingToken& token, Tail& tail, const std::string& reason);
@@ -165,7 +171,8 @@ class Follower {
   UnixNanos wall_ = 0;
   bool targets_known_ = false, targets_changed_ = false, orphans_done_ = false;
   bool all_watched_ = true, stalled_ = false;
-  std::size_t round_ = 0;
+  std::uint64_t turn_ = 0;
+  std::map<StreamBase, MonotonicTime> closely_;  // perhaps being copied: read closely until then
 };
 
 }  // namespace logarithm::agent

@@ -13,11 +13,6 @@ namespace {
 constexpr std::size_t kMostCandidates = 32;
 constexpr std::size_t kMostCopies = 64;
 
-bool is_rotation_path(const std::string& path, const std::string& original) {
-  return directory_of(path) == directory_of(original) &&
-         is_rotation_of(name_of(path), name_of(original));
-}
-
 }  // namespace
 
 // Followed files of which `tail` may be a copy, by their names.
@@ -26,9 +21,9 @@ std::vector<Follower::Tail*> Follower::originals_of(const Tail& tail) {
   for (auto& [base, other] : tails_) {
     if (other.get() == &tail || other->imported || other->state == Tail::State::copy) continue;
     const bool related = std::any_of(tail.paths.begin(), tail.paths.end(), [&](const auto& path) {
-      return std::any_of(other->targets.begin(), other->targets.end(), [&](const Target* target) {
-        return is_rotation_path(path, target->facts.path);
-      });
+      return std::any_of(
+          other->paths.begin(), other->paths.end(),
+          [&](const std::string& original) { return is_rotation_path(path, original); });
     });
     if (related) out.push_back(other.get());
   }
@@ -39,11 +34,28 @@ std::vector<Follower::Tail*> Follower::originals_of(const Tail& tail) {
 // decided: when the original shrinks, its end decides (see EndingStream); when nothing happens for
 // a while, it is a stream of its own.
 Follower::CopyState Follower::copy_state(BlockingToken& token, Tail& tail) {
-  for (const Tail* original : originals_of(tail)) {
+  const std::vector<Tail*> originals = originals_of(tail);
+  if (originals.empty()) return CopyState::no;
+  // Every original is looked at once more before anything is said: it may have been cut, written
+  // and copied since its last look.
+  if (tail.found_turn == 0) tail.found_turn = turn_;
+  bool looked = turn_ > tail.found_turn;
+  for (Tail* original : originals) {
+    if (original->state != Tail::State::live || !original->file.is_open()) continue;
+    if (original->read_turn >= tail.found_turn) continue;
+    original->changed = true;
+    looked = false;
+  }
+  if (!looked) return CopyState::wait;
+  for (Tail* original : originals) {
     for (const auto& ending : endings_) {
       if (ending->stream().base == original->base) return CopyState::wait;
     }
     if (original->state == Tail::State::asking) return CopyState::wait;
+    if (original->state == Tail::State::fresh && original->file.is_open() &&
+        original->file.look(token, 0, now_, wall_) != FileChange::none) {
+      return CopyState::wait;
+    }
     const bool undecided = original->file.facts().size > 0 ||
                            (!original->starts_next && newest_known(original->base) != nullptr);
     if (original->state == Tail::State::fresh && undecided) return CopyState::wait;

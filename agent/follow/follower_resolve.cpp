@@ -93,6 +93,13 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
     tail.last_attributes.from = 0;
   }
   tail.copies = parse_source_state(newest.source).copies;
+  // Earlier names first: a copy is named after the one that the file had when it was copied.
+  Names paths = newest.attributes.paths;
+  for (const std::string& path : tail.paths) {
+    std::erase(paths, path);
+    paths.push_back(path);
+  }
+  tail.paths = std::move(paths);
   if (chosen == nullptr) {
     tail.generation = newest.stream.generation + 1;
     tail.predecessor = newest.stream.generation;

@@ -140,7 +140,8 @@ StreamCheckpoint StreamWriter::at_position() const {
   StreamCheckpoint out = checkpoint_;
   out.position = parser_->position();
   // A writer without its file (see resume_writer_blind) knows the old CRC only.
-  if (out.position != checkpoint_.position) out.tail_crc = position_digest_.tail_crc();
+  const std::size_t tail = std::min<std::uint64_t>(out.position, kTailBytes);
+  if (position_digest_.tail().size() == tail) out.tail_crc = position_digest_.tail_crc();
   out.parser_state = parser_->state();
   SourceState source = source_;
   source.digest = position_digest_.to_text();

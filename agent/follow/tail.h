@@ -37,8 +37,9 @@ struct Follower::Tail {
   std::vector<StreamBase> copies;
   std::uint64_t closed_at_size = 0;
 
-  bool changed = true;  // look at it in this step
-  bool at_end = false;  // nothing to read as of the last look
+  bool changed = true;          // look at it in this step
+  std::uint64_t read_turn = 0;  // the turn of the last look at a live one
+  bool at_end = false;          // nothing to read as of the last look
   bool asked = false;
   bool facts_changed = true;  // targets or names: attributes may need a version
   bool moved = false;         // a target lost it: ask the descriptor for the new name
@@ -49,6 +50,7 @@ struct Follower::Tail {
   std::optional<StreamId> original;
   MonotonicTime copy_since;
   std::uint64_t copy_size = 0;
+  std::uint64_t found_turn = 0;  // the turn in which that was asked first
   bool no_copy = false;
   bool compared = false;  // with ended generations of its originals
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,8 @@ class TailedFile {
   Outcome read(BlockingToken& token, StreamWriter& writer, std::size_t max,
                std::vector<char>& buffer, UnixNanos observed, MonotonicTime now, UnixNanos wall);
 
+  // Nobody wrote until shortly before `wall`, and all that was there is read.
+  void was_quiet(UnixNanos wall) { seen_wall_ = std::max(seen_wall_, wall - 200'000); }
   // A new generation begins: forget sizes of the old one.
   void begin_generation(MonotonicTime now);
   // Gives the descriptor back; open() gets it again.

@@ -225,7 +225,8 @@ class FaultSourceFs final : public SourceFs {
 class FollowFixture {
  public:
   FollowFixture() {
-    spdlog::set_level(spdlog::level::off);
+    spdlog::set_level(std::getenv("LGR_TRACE") != nullptr ? spdlog::level::info
+                                                          : spdlog::level::off);
     options.inotify = false;
     options.poll = std::chrono::milliseconds(0);
     options.poll_unwatched = std::chrono::milliseconds(0);
