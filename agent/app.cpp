@@ -257,24 +257,16 @@ asio::awaitable<void> App::pause(std::chrono::milliseconds time) {
 asio::awaitable<bool> App::collect() {
   MonotonicTime connected = clock_.now();
   while (!stopping_) {
-<<<<<<< HEAD
     // Without answers of the aggregator older files are not read: `once` must not wait for ever.
     if (uplink_->stats().connected) connected = clock_.now();
     if (config_.once && clock_.now() - connected > kOnceConnect) break;
-=======
     woken_ = false;
->>>>>>> follow
     auto turn = [collector = collector_.get()](BlockingToken& token) {
       return collector->turn(token);
     };
     const TurnReport report = co_await file_thread_->run(std::move(turn));
-<<<<<<< HEAD
     if (report.finished && config_.once) co_return true;
-    if (!report.more && !stopping_) co_await pause(report.wait);
-=======
-    if (report.finished && config_.once) break;
     if (!report.more && !woken_ && !stopping_) co_await pause(report.wait);
->>>>>>> follow
   }
   co_return false;
 }
