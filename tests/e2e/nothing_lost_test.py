@@ -139,14 +139,31 @@ class NothingLost(unittest.TestCase):
         self.killed_at_random(delete_state=True)
 
 
+WRITER = """
+import os, signal, sys, time
+stopped = []
+signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+handle = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+number = 0
+while not stopped:
+    os.write(handle, b"w0 line %d some text\\n" % number)
+    number += 1
+    time.sleep(float(sys.argv[2]))
+print(number)
+"""
+
+
 class CopyTruncate(unittest.TestCase):
     """cp app.log app.log.N; truncate app.log: what is written in between is lost for good."""
 
-    def test_what_is_missing_lies_in_a_gap_and_every_gap_misses_something(self):
-        random = seed()
-        for pace in (0.0005, 0.05):
-            with self.subTest(seconds_per_line=pace):
-                self.rotate(random, pace)
+    def test_a_slow_writer_what_is_missing_lies_in_a_gap_and_every_gap_misses_something(self):
+        self.assertEqual(self.rotate(seed(), 0.05), 0, "gaps where nothing is missing")
+
+    def test_a_fast_writer_what_is_missing_lies_in_a_gap(self):
+        # Whether a line fell between the copy and the cut cannot be known at this rate, so the gap
+        # is told in any case (agent/follow/README.md).
+        false_gaps = self.rotate(seed(), 0.0005)
+        print(f"{false_gaps} gaps where nothing is missing", flush=True)
 
     def rotate(self, random, pace):
         with Cluster() as cluster:
@@ -155,40 +172,33 @@ class CopyTruncate(unittest.TestCase):
             with open(cluster.config, "w", encoding="utf-8") as config:
                 config.write(CONFIG.format(dir=folder))
             cluster.start_aggregator().start_agent()
-            path, stop = f"{folder}/w-0.log", threading.Event()
-            written = [0]
-
-            def write():
-                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-                while not stop.is_set():
-                    os.write(handle, b"w0 line %d some text\n" % written[0])
-                    written[0] += 1
-                    time.sleep(pace)
-                os.close(handle)
-
-            writer = threading.Thread(target=write)
-            writer.start()
+            path = f"{folder}/w-0.log"
+            # A process of its own: a thread would stand still whenever this one starts a program.
+            writer = subprocess.Popen([sys.executable, "-c", WRITER, path, str(pace)],
+                                      stdout=subprocess.PIPE)
+            eventually(lambda: os.path.exists(path), what="the writer's file")
             for rotation in range(6):
                 time.sleep(random.uniform(1.0, 3.0))
                 subprocess.run(["cp", path, f"{path}.{rotation + 1}"], check=True)
                 subprocess.run(["truncate", "-s", "0", path], check=True)
             time.sleep(2.0)
-            stop.set()
-            writer.join()
-            eventually(lambda: self.numbers(cluster)[-1:] == [written[0] - 1], what="the last line")
+            writer.terminate()
+            written = int(writer.communicate()[0])
+            eventually(lambda: self.numbers(cluster)[-1:] == [written - 1], what="the last line")
             time.sleep(3.0)
             numbers = self.numbers(cluster)
             self.assertEqual(len(numbers), len(set(numbers)), "a line twice")
-            missing = set(range(written[0])) - set(numbers)
-            covered = set()
+            missing = set(range(written)) - set(numbers)
+            covered, false_gaps = set(), 0
             for stream, gap in self.gaps(cluster):
                 before = max((n for n, s, offset in self.rows if s == stream and
                               offset < int(gap["from"])), default=-1)
-                after = min((n for n in numbers if n > before), default=written[0])
-                self.assertTrue(set(range(before + 1, after)), f"a gap where nothing is missing: {gap}")
+                after = min((n for n in numbers if n > before), default=written)
+                false_gaps += after == before + 1
                 covered |= set(range(before + 1, after))
             self.assertEqual(missing - covered, set(), "missing outside of every gap")
-            print(f"pace {pace}: {written[0]} lines, {len(missing)} lost in gaps", flush=True)
+            print(f"pace {pace}: {written} lines, {len(missing)} lost in gaps", flush=True)
+            return false_gaps
 
     def numbers(self, cluster):
         request = urllib.request.Request(
