@@ -31,6 +31,8 @@ constexpr std::chrono::seconds kLastSend{5};
 constexpr std::chrono::milliseconds kWatchdog{9500};
 // `--once` gives up when nothing was acknowledged for so long.
 constexpr std::chrono::seconds kOncePatience{60};
+// … or when there was no session for so long.
+constexpr std::chrono::seconds kOnceConnect{30};
 
 std::string host_name() {
   char name[256] = {};
@@ -252,16 +254,21 @@ asio::awaitable<void> App::pause(std::chrono::milliseconds time) {
   co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-asio::awaitable<void> App::collect() {
+asio::awaitable<bool> App::collect() {
+  MonotonicTime connected = clock_.now();
   while (!stopping_) {
+    // Without answers of the aggregator older files are not read: `once` must not wait for ever.
+    if (uplink_->stats().connected) connected = clock_.now();
+    if (config_.once && clock_.now() - connected > kOnceConnect) break;
     woken_ = false;
     auto turn = [collector = collector_.get()](BlockingToken& token) {
       return collector->turn(token);
     };
     const TurnReport report = co_await file_thread_->run(std::move(turn));
-    if (report.finished && config_.once) break;
+    if (report.finished && config_.once) co_return true;
     if (!report.more && !woken_ && !stopping_) co_await pause(report.wait);
   }
+  co_return false;
 }
 
 asio::awaitable<bool> App::drained() {
@@ -287,8 +294,8 @@ asio::awaitable<bool> App::deliver(MonotonicTime deadline, bool reset_by_progres
 
 asio::awaitable<Status> App::live() {
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await collect();
-  if (config_.once && !stopping_) {
+  const bool finished = co_await collect();
+  if (finished) {
     all_stored_ = co_await deliver(clock_.now() + kOncePatience, true);
   }
   if (!all_stored_) {
@@ -322,7 +329,7 @@ asio::awaitable<Status> App::live() {
 void App::print_summary() const {
   const CollectorStats& stats = collector_->stats();
   std::printf("streams %llu\nlines %llu\nbytes %llu\nnot captured %zu\n",
-              static_cast<unsigned long long>(stats.streams.load()),
+              static_cast<unsigned long long>(spool_->stats().streams.load()),
               static_cast<unsigned long long>(stats.lines.load()),
               static_cast<unsigned long long>(stats.bytes.load()),
               collector_->not_captured().size());

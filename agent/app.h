@@ -48,7 +48,7 @@ class App {
   boost::asio::awaitable<Status> watch_names();
   // The main line: collect, then the last reading, then the last sending.
   boost::asio::awaitable<Status> live();
-  boost::asio::awaitable<void> collect();
+  boost::asio::awaitable<bool> collect();  // `once`: true when everything was read
   boost::asio::awaitable<bool> drained();
   boost::asio::awaitable<bool> deliver(MonotonicTime deadline, bool reset_by_progress);
   boost::asio::awaitable<void> pause(std::chrono::milliseconds time);

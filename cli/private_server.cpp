@@ -1,10 +1,13 @@
 #include "cli/private_server.h"
 
 #include <stdlib.h>
+#include "common/base/clock.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+
+#include "common/base/clock.h"
 
 namespace logarithm::cli {
 namespace {
@@ -15,14 +18,15 @@ constexpr std::chrono::seconds kStartDeadline(60);
 // Waits until the aggregator has written where it listens.
 Result<std::string> wait_until_ready(Runner& runner, ChildProcess& aggregator,
                                      const std::string& dir) {
-  const auto deadline = std::chrono::steady_clock::now() + kStartDeadline;
+  const SystemClock clock;
+  const auto deadline = clock.now() + kStartDeadline;
   std::string before;
   for (;;) {
     std::string address = end_of_file(dir + "/ready", 200);
     if (address.ends_with('\n')) address.pop_back();
     if (!address.empty() && address == before) return address;  // not torn
     before = address;
-    const bool late = std::chrono::steady_clock::now() > deadline;
+    const bool late = clock.now() > deadline;
     if (aggregator.poll() || late) {
       return Error(ErrorCode::io, "the private aggregator " +
                                       std::string(late ? "is not ready in time" : "ended") + ":\n" +

@@ -18,3 +18,9 @@ function(lgr_tests area)
   target_sources(${area}_tests PRIVATE ${arg_SOURCES})
   target_link_libraries(${area}_tests PRIVATE ${arg_LIBS})
 endfunction()
+
+# lgr_apart(name): its files are compiled one by one also in unity builds (they share names in their
+# anonymous namespaces, e.g. the column numbers of each section of a block).
+function(lgr_apart name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+endfunction()

@@ -19,8 +19,6 @@ constexpr UnixNanos kMaxFullCheck = 30'000'000'000;
 // more about it, and there is nothing to read yet.
 constexpr UnixNanos kFresh = 2'000'000'000;
 
-FileId id_of(const ProcFileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
-
 UnixNanos check_after(const RankProcess& rank, UnixNanos now, UnixNanos longest) {
   return now + std::clamp((now - rank.first_seen) / 2, ProcessTable::kMinRecheck, longest);
 }

@@ -11,8 +11,6 @@ namespace {
 constexpr UnixNanos kCheckInterval = 1'000'000'000;
 constexpr std::size_t kMaxPaths = 16;
 
-FileId id_of(const ProcFileFacts& facts) { return {.device = facts.device, .inode = facts.inode}; }
-
 }  // namespace
 
 FileRegistry::File& FileRegistry::file(const ProcFileFacts& facts) {

@@ -19,6 +19,9 @@ struct FileId {
   std::uint64_t device = 0, inode = 0;
   auto operator<=>(const FileId&) const = default;
 };
+inline FileId id_of(const ProcFileFacts& facts) {
+  return {.device = facts.device, .inode = facts.inode};
+}
 
 // How a process came to hold a file.
 enum class Descriptor { standard_output, standard_error, other };

@@ -49,7 +49,11 @@ boost::asio::awaitable<Status> Uplink::run() {
     idle_ = false;
     if (ended.ok()) continue;
     last_error_ = ended.error();
-    if (!stopping_) LGR_WARN("aggregator not reached error={}", ended.error().to_string());
+    std::uint64_t suppressed = 0;
+    if (!stopping_ && loss_limit_.allow(clock_.now(), suppressed)) {
+      LGR_WARN("no session with the aggregator, trying again error={} suppressed={}",
+               ended.error().to_string(), suppressed);
+    }
   }
   tasks.request_stop();
   const Status joined = co_await tasks.join();
@@ -118,6 +122,7 @@ void Uplink::reset_session() {
   cursor_.info_revision = confirmed_infos_;
   dirty_ = true;
   in_flight_.clear();
+  by_first_.clear();
   in_flight_bytes_ = 0;
   resends_.clear();
   attempts_.clear();

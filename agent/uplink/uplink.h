@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "agent/spool/spool.h"
@@ -19,6 +21,7 @@
 #include "common/async/task_group.h"
 #include "common/async/worker_pool.h"
 #include "common/base/clock.h"
+#include "common/base/logging.h"
 
 namespace logarithm::agent {
 
@@ -135,6 +138,8 @@ class Uplink final : public StreamOracle {
   void refuse_permanent(std::uint64_t number, wire::Refuse refuse);
   void refuse_fact(const wire::Refuse& refuse);
   void done(std::vector<std::uint64_t> numbers);
+  // Takes a block out of flight: acked, or to be sent again.
+  void land(std::uint64_t number);
 
   UplinkOptions options_;
   boost::asio::any_io_executor executor_;
@@ -154,6 +159,7 @@ class Uplink final : public StreamOracle {
   TaskGroup* tasks_ = nullptr;
   bool stopping_ = false, hurry_ = false, idle_ = false;
   std::optional<Error> last_error_;
+  RateLimit loss_limit_{std::chrono::seconds(10)};
   std::optional<std::chrono::milliseconds> retry_after_;
   std::uint64_t confirmed_infos_ = 0;  // stream revision that the aggregator has surely stored
 
@@ -166,6 +172,7 @@ class Uplink final : public StreamOracle {
   SpoolCursor cursor_;
   bool dirty_ = true;  // the spool may have something new
   std::map<std::uint64_t, InFlight> in_flight_;
+  std::set<std::tuple<StreamId, std::uint64_t, std::uint64_t>> by_first_;  // stream, first, number
   std::uint64_t in_flight_bytes_ = 0;
   std::map<std::uint64_t, Resend> resends_;
   std::map<std::uint64_t, int> attempts_;

@@ -44,22 +44,27 @@ void Uplink::on(wire::Welcome&& welcome) {
 
 void Uplink::on(wire::Ack&& ack) {
   std::vector<std::uint64_t> numbers;
-  for (const auto& [number, sent] : in_flight_) {
-    if (sent.stream == ack.stream && sent.range.first >= ack.first && sent.range.end <= ack.end) {
-      numbers.push_back(number);
-    }
+  for (auto at = by_first_.lower_bound({ack.stream, ack.first, 0}); at != by_first_.end(); ++at) {
+    const auto& [stream, first, number] = *at;
+    if (stream != ack.stream || first > ack.end) break;
+    if (in_flight_.at(number).range.end <= ack.end) numbers.push_back(number);
   }
   if (numbers.empty()) ++stats_.unmatched;
   stats_.acked_blocks += numbers.size();
   done(std::move(numbers));
 }
 
+void Uplink::land(std::uint64_t number) {
+  const auto found = in_flight_.find(number);
+  if (found == in_flight_.end()) return;
+  in_flight_bytes_ -= found->second.bytes;
+  by_first_.erase({found->second.stream, found->second.range.first, number});
+  in_flight_.erase(found);
+}
+
 void Uplink::done(std::vector<std::uint64_t> numbers) {
   for (const std::uint64_t number : numbers) {
-    const auto found = in_flight_.find(number);
-    if (found == in_flight_.end()) continue;
-    in_flight_bytes_ -= found->second.bytes;
-    in_flight_.erase(found);
+    land(number);
     attempts_.erase(number);
   }
   if (numbers.empty()) return;
@@ -70,12 +75,16 @@ void Uplink::done(std::vector<std::uint64_t> numbers) {
 }
 
 void Uplink::on(wire::Refuse&& refuse) {
-  const auto found = std::find_if(in_flight_.begin(), in_flight_.end(), [&](const auto& entry) {
-    return entry.second.stream == refuse.stream && entry.second.range.first == refuse.first &&
-           entry.second.range.end == refuse.end;
-  });
-  if (found == in_flight_.end()) return refuse_fact(refuse);
-  const std::uint64_t number = found->first;
+  auto at = by_first_.lower_bound({refuse.stream, refuse.first, 0});
+  while (at != by_first_.end() && std::get<0>(*at) == refuse.stream &&
+         std::get<1>(*at) == refuse.first &&
+         in_flight_.at(std::get<2>(*at)).range.end != refuse.end) {
+    ++at;
+  }
+  const bool matches = at != by_first_.end() && std::get<0>(*at) == refuse.stream &&
+                       std::get<1>(*at) == refuse.first;
+  if (!matches) return refuse_fact(refuse);
+  const std::uint64_t number = std::get<2>(*at);
   if (wire::is_retryable(refuse.code)) {
     refuse_retryable(number, refuse);
   } else {
@@ -112,16 +121,13 @@ void Uplink::refuse_retryable(std::uint64_t number, const wire::Refuse& refuse) 
     how.with_infos = true;
   }
   // unknown_template needs nothing more: what is sent again brings all its definitions.
-  in_flight_bytes_ -= sent.bytes;
-  in_flight_.erase(number);
+  land(number);
   resends_[number] = how;
 }
 
 void Uplink::refuse_permanent(std::uint64_t number, wire::Refuse refuse) {
   ++stats_.refused_permanent;
-  const auto found = in_flight_.find(number);
-  in_flight_bytes_ -= found->second.bytes;
-  in_flight_.erase(found);
+  land(number);
   attempts_.erase(number);
   dirty_ = true;
   worker_.post([spool = &spool_, number, refuse = std::move(refuse)](BlockingToken& token) {

@@ -117,6 +117,7 @@ boost::asio::awaitable<Status> Uplink::send_block(SpooledBlock block) {
   in_flight_bytes_ += sent.bytes;
   stats_.sent_bytes += sent.bytes;
   ++stats_.sent_blocks;
+  by_first_.insert({sent.stream, sent.range.first, block.number});
   in_flight_[block.number] = std::move(sent);
   wire::Frame frame = std::move(block.block);
   co_return co_await connection_->send(std::move(frame));

@@ -6,6 +6,7 @@
 #include "aggregator/http/request_params.h"
 #include "aggregator/http/views.h"
 #include "aggregator/query/filters.h"
+#include "aggregator/query/pruner.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -59,6 +60,15 @@ class JobsTask final : public QueryTask {
   std::size_t next_ = 0;
   std::vector<JobSummary> summaries_;
 };
+
+// By what the stream is said to be, ranks of wrappers inside it left aside.
+bool named_by(const JobView& view, std::size_t stream, const Predicate& predicate) {
+  const BlockHeader nothing_inside;
+  const auto& joins = view.joins(stream);
+  return std::any_of(joins.begin(), joins.end(), [&](const StreamJoin& join) {
+    return judge(predicate, join, &nothing_inside, nullptr) != Verdict::never;
+  });
+}
 
 // The facts of one job.
 class FactsTask final : public QueryTask {
@@ -127,7 +137,7 @@ Api::Answer Api::streams(Call call) {
   out.begin_object().key("streams").begin_array();
   const auto& all = view.snapshot().streams();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (stream_wanted(view, i, spec->predicate)) write_stream(out, view, i, progress(all[i].id));
+    if (named_by(view, i, spec->predicate)) write_stream(out, view, i, progress(all[i].id));
   }
   out.end_array().key("completeness");
   write_completeness(out, completeness(job, view, spec->predicate));

@@ -1,27 +1,59 @@
 #include "aggregator/store/attempts.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <set>
 
 namespace logarithm::aggregator {
 namespace {
 
-class UnionFind {
+// The attempts found so far: sets of processes that overlap and have no rank twice. Numbers of sets
+// are given in order of their first process and stay; a set that was taken up by another is empty.
+class AttemptSets {
  public:
-  explicit UnionFind(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  explicit AttemptSets(const std::vector<ProcessInfo>& processes)
+      : processes_(processes), set_of_(processes.size(), 0) {}
+
+  std::size_t set_of(std::size_t process) const { return set_of_[process]; }
+
+  // Puts `process` into the newest of `candidates` that lacks its rank, else into a set of its own;
+  // then joins the other candidates as far as their ranks differ.
+  void place(std::size_t process, std::vector<std::size_t> candidates) {
+    std::sort(candidates.begin(), candidates.end(), std::greater<>());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    Set own;
+    own.members.push_back(process);
+    if (processes_[process].rank) own.ranks.insert(*processes_[process].rank);
+    set_of_[process] = sets_.size();
+    sets_.push_back(std::move(own));
+    for (const std::size_t candidate : candidates) join(set_of_[process], candidate);
   }
-  std::size_t find(std::size_t item) {
-    while (parent_[item] != item) {
-      parent_[item] = parent_[parent_[item]];
-      item = parent_[item];
-    }
-    return item;
-  }
-  void join(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
 
  private:
-  std::vector<std::size_t> parent_;
+  struct Set {
+    std::vector<std::size_t> members;
+    std::set<std::int32_t> ranks;
+  };
+
+  void join(std::size_t a, std::size_t b) {
+    if (a == b) return;
+    Set& kept = sets_[std::min(a, b)];
+    Set& taken = sets_[std::max(a, b)];
+    const bool clash = std::any_of(taken.ranks.begin(), taken.ranks.end(),
+                                   [&](std::int32_t rank) { return kept.ranks.contains(rank); });
+    if (clash) return;
+    kept.ranks.merge(taken.ranks);
+    for (const std::size_t member : taken.members) {
+      set_of_[member] = std::min(a, b);
+      kept.members.push_back(member);
+    }
+    taken = Set();
+  }
+
+  const std::vector<ProcessInfo>& processes_;
+  std::vector<std::size_t> set_of_;
+  std::vector<Set> sets_;
 };
 
 UnixNanos end_of(const ProcessInfo& process) {
@@ -64,21 +96,23 @@ std::vector<std::int32_t> compute_attempts(const std::vector<ProcessInfo>& proce
     return pa.host != pb.host ? pa.host < pb.host : pa.pid < pb.pid;
   });
 
-  UnionFind sets(processes.size());
+  AttemptSets sets(processes);
   std::vector<std::size_t> alive;  // started before, not ended yet
-  for (std::size_t next : order) {
+  for (const std::size_t next : order) {
     std::erase_if(alive,
                   [&](std::size_t i) { return end_of(processes[i]) <= processes[next].start; });
-    for (std::size_t other : alive) {
-      if (linked(processes[other], processes[next])) sets.join(other, next);
+    std::vector<std::size_t> candidates;
+    for (const std::size_t other : alive) {
+      if (linked(processes[other], processes[next])) candidates.push_back(sets.set_of(other));
     }
+    sets.place(next, std::move(candidates));
     alive.push_back(next);
   }
 
   std::vector<std::int32_t> number(processes.size(), -1);
   std::int32_t sets_seen = 0;
   for (std::size_t i : order) {
-    std::int32_t& of_set = number[sets.find(i)];
+    std::int32_t& of_set = number[sets.set_of(i)];
     if (of_set < 0) of_set = sets_seen++;
     attempts[i] = of_set;
   }

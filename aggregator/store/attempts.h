@@ -16,9 +16,10 @@ inline constexpr UnixNanos kLeastOverlap = 5'000'000;
 //
 // Two processes are linked when their lifetimes overlap by more than the clocks' error bound and,
 // on one host, their restart counters are equal (unknown equals only unknown). Connected sets,
-// ordered by their first start, are attempts 0, 1, 2, …. When every process states a number, those
-// numbers are the attempts. A process without an exit lived at least until it was last seen. The
-// order of the input does not matter.
+// ordered by their first start, are attempts 0, 1, 2, …; a set never has two processes of one rank,
+// so a run that starts while the last one is still dying is an attempt of its own. When every
+// process states a number, those numbers are the attempts. A process without an exit lived at least
+// until it was last seen. The order of the input does not matter.
 std::vector<std::int32_t> compute_attempts(const std::vector<ProcessInfo>& processes);
 
 }  // namespace logarithm::aggregator

@@ -202,7 +202,7 @@ TEST_CASE("Api: what is wrong with a request is named, with its status") {
       {kLines, {{"grep", "("}}, 400},
       {kLines, {{"query", "{rank=2}"}}, 400},
       {kLines, {{"cursor", "xyz"}}, 400},
-      {kLines, {{"rnak", "2"}}, 400},
+      {kLines, {{"rankk", "2"}}, 400},
       {kLines, {{"limit", "10001"}}, 400},
       {kLines, {{"limit", "0"}}, 400},
       {kLines, {{"direction", "up"}}, 400},
@@ -222,7 +222,7 @@ TEST_CASE("Api: what is wrong with a request is named, with its status") {
     CHECK(problem["detail"].is_string());
   }
   CHECK(f.get(kLines, {{"query", "{rank=2}"}}).parsed()["position"] == 6);
-  const std::string detail = f.get(kLines, {{"rnak", "2"}}).parsed()["detail"];
+  const std::string detail = f.get(kLines, {{"rankk", "2"}}).parsed()["detail"];
   CHECK(detail.find("\"rank\"") != std::string::npos);
 }
 

@@ -104,6 +104,32 @@ TEST_CASE("Attempts: nothing gives nothing, one process is attempt 0") {
   CHECK(attempts({process("a", 1, 5, 6)}) == Numbers{0});
 }
 
+TEST_CASE("Attempts: a run that starts while the last one is dying is an attempt of its own") {
+  std::vector<ProcessInfo> processes;
+  for (int run = 0; run < 2; ++run) {
+    for (int rank = 0; rank < 4; ++rank) {
+      auto info =
+          process("a", run * 4 + rank, (run * 1000 + rank) * kMs, (run * 1000 + 1200) * kMs);
+      info.rank = rank;
+      processes.push_back(info);
+    }
+  }
+
+  CHECK(attempts(processes) == Numbers{0, 0, 0, 0, 1, 1, 1, 1});
+}
+
+TEST_CASE("Attempts: hosts that do not overlap each other are joined by one that overlaps both") {
+  auto first = process("a", 1, 0, 1000 * kMs), second = process("b", 2, 2000 * kMs, 3000 * kMs);
+  auto both = process("c", 3, 500 * kMs, 2500 * kMs);
+  first.rank = 0;
+  second.rank = 1;
+  both.rank = 2;
+
+  CHECK(attempts({first, second, both}) == Numbers{0, 0, 0});
+  second.rank = 0;
+  CHECK(attempts({first, second, both}) == Numbers{0, 1, 0});
+}
+
 TEST_CASE("Attempts: the order of the input does not matter") {
   const unsigned seed = std::random_device()();
   CAPTURE(seed);

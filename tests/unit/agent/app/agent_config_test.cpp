@@ -1,0 +1,70 @@
+#include "agent/agent_config.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "tests/support/temp_dir.h"
+
+namespace logarithm::agent::test {
+namespace {
+
+using logarithm::test::TempDir;
+
+AgentConfig load(const std::string& yaml, config::Problems& problems) {
+  const TempDir dir;
+  std::ofstream(dir.file("agent.yaml")) << yaml;
+  AgentConfig config;
+  CHECK(load_config(dir.file("agent.yaml"), config, problems).ok());
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("AgentConfig: the example shows all keys with their defaults") {
+  AgentConfig config;
+  config::Problems problems;
+  REQUIRE(load_config(LGR_SOURCE_DIR "/config/agent.example.yaml", config, problems).ok());
+  CHECK(config::to_string(problems) == "");
+  CHECK(print_config(config) == print_config(AgentConfig()));
+  CHECK(validate(config, "x").empty());
+}
+
+TEST_CASE("AgentConfig: what is printed is read back as the same") {
+  config::Problems problems;
+  const AgentConfig config = load(
+      "aggregator: ws://h:1\nspool: {max_bytes: 2GiB}\nonce: true\n"
+      "files: [{glob: '/a/*.log', job: j, path: '(?P<rank>\\d+)'}]\n"
+      "import: {job: i, roots: [/x, /y], tz: UTC}\n",
+      problems);
+  REQUIRE(problems.empty());
+  CHECK(!config.discover.processes);
+  const AgentConfig again = load(print_config(config), problems);
+  CHECK(config::to_string(problems) == "");
+  CHECK(print_config(again) == print_config(config));
+}
+
+TEST_CASE("AgentConfig: every problem is told at once, with its line") {
+  config::Problems problems;
+  const AgentConfig config = load(
+      "agregator: ws://h:1\nspool:\n  max_bytes: lots\nfiles:\n  - glob: relative/*.log\n"
+      "metrics: nowhere\n",
+      problems);
+  const auto more = validate(config, "agent.yaml");
+  problems.insert(problems.end(), more.begin(), more.end());
+  const std::string text = config::to_string(problems);
+  CAPTURE(text);
+  CHECK(text.find("agent.yaml:1: agregator") != std::string::npos);
+  CHECK(text.find("agent.yaml:3: spool.max_bytes") != std::string::npos);
+  CHECK(text.find("files[0].glob: must be an absolute path") != std::string::npos);
+  CHECK(text.find("files[0].job") != std::string::npos);
+  CHECK(text.find("metrics: not host:port") != std::string::npos);
+}
+
+TEST_CASE("AgentConfig: the token is never printed") {
+  AgentConfig config;
+  config.token = "secret-token";
+  CHECK(print_config(config).find("secret-token") == std::string::npos);
+}
+
+}  // namespace logarithm::agent::test

@@ -1,0 +1,28 @@
+#include "agent/test_rules.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace logarithm::agent::test {
+
+TEST_CASE("test-rules: one JSON object a line, with what the rules extract") {
+  std::istringstream in("iteration 5/10 | lm loss: nan |\nplain\n");
+  std::ostringstream out, errors;
+  CHECK(test_rules({}, in, out, errors) == 0);
+  CHECK(errors.str() == "");
+  const std::string text = out.str();
+  CHECK(text.find(R"("iteration":5)") != std::string::npos);
+  CHECK(text.find(R"("lm_loss":"NaN")") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+TEST_CASE("test-rules: a file that cannot be read is told, exit 78") {
+  std::istringstream in("x\n");
+  std::ostringstream out, errors;
+  CHECK(test_rules({"/nonexistent/rules.yaml"}, in, out, errors) == 78);
+  CHECK(errors.str().find("/nonexistent/rules.yaml") != std::string::npos);
+}
+
+}  // namespace logarithm::agent::test
