@@ -12,7 +12,7 @@
 namespace logarithm::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kTurn(10);
+constexpr std::chrono::milliseconds kReadyTurn(10);
 constexpr std::chrono::seconds kStartDeadline(60);
 
 // Waits until the aggregator has written where it listens.
@@ -32,7 +32,7 @@ Result<std::string> wait_until_ready(Runner& runner, ChildProcess& aggregator,
                                       std::string(late ? "is not ready in time" : "ended") + ":\n" +
                                       end_of_file(dir + "/aggregator.log", 4096));
     }
-    LGR_CHECK(runner.wait(kTurn));
+    LGR_CHECK(runner.wait(kReadyTurn));
   }
 }
 

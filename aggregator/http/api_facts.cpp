@@ -11,8 +11,6 @@
 namespace logarithm::aggregator {
 namespace {
 
-net::Response busy() { return problem(503, "too many queries are running; try again in a moment"); }
-
 // Summaries of some or all jobs of a tenant, one a turn.
 class JobsTask final : public QueryTask {
  public:
@@ -91,7 +89,7 @@ class FactsTask final : public QueryTask {
 Api::Answer Api::jobs(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   auto task = std::make_shared<JobsTask>(storage_, call.tenant, std::nullopt);
   auto running = queries_.run(task);
   Status status = co_await std::move(running);
@@ -104,7 +102,7 @@ Api::Answer Api::jobs(Call call) {
 Api::Answer Api::job(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   auto task = std::make_shared<JobsTask>(storage_, call.tenant, call.capture);
   auto running = queries_.run(task);
   Status status = co_await std::move(running);
@@ -125,7 +123,7 @@ Api::Answer Api::streams(Call call) {
                       trouble.parameter);
   }
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   const JobKey job{call.tenant, call.capture};
   auto task = std::make_shared<FactsTask>(storage_, job);
   auto running = queries_.run(task);
@@ -150,7 +148,7 @@ Api::Answer Api::streams(Call call) {
 Api::Answer Api::processes(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   auto task = std::make_shared<FactsTask>(storage_, JobKey{call.tenant, call.capture});
   auto running = queries_.run(task);
   Status status = co_await std::move(running);

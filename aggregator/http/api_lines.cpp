@@ -90,8 +90,6 @@ ParsedLines parse_lines(const Call& call, UnixNanos now) {
   return out;
 }
 
-net::Response busy() { return problem(503, "too many queries are running; try again in a moment"); }
-
 void write_next(JsonWriter& out, const std::optional<Cursor>& next) {
   out.key("next");
   next ? out.string(to_text(*next)) : out.null();
@@ -103,7 +101,7 @@ Api::Answer Api::lines(Call call) {
   ParsedLines parsed = parse_lines(call, queries_.clock().wall_now());
   if (parsed.refused) co_return std::move(*parsed.refused);
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   parsed.request.memory = queries_.options().memory;
   parsed.request.clock = &queries_.clock();
   const JobKey job = parsed.request.job;
@@ -149,7 +147,7 @@ Api::Answer Api::count(Call call) {
     co_return std::move(*refused);
   }
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   const JobKey job{call.tenant, call.capture};
   auto task = std::make_shared<CountTask>(storage_, job, std::move(plan));
   auto running = queries_.run(task);
@@ -214,7 +212,7 @@ Api::Answer Api::context(Call call) {
   auto request = parse_context(call);
   if (!request.ok()) co_return problem_of(request.error());
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   request->memory = queries_.options().memory;
   const bool all_ranks = request->all_ranks;
   auto task = std::make_shared<ContextTask>(storage_, std::move(*request));
@@ -241,7 +239,7 @@ Api::Answer Api::raw(Call call) {
   auto request = parse_raw(call);
   if (!request.ok()) co_return problem_of(request.error());
   auto place = queries_.try_admit();
-  if (!place) co_return busy();
+  if (!place) co_return too_many_queries();
   request->clock = &queries_.clock();
   auto task = std::make_shared<RawTask>(storage_, std::move(*request));
   auto running = queries_.run(task);

@@ -68,4 +68,8 @@ net::Response problem_of(const Error& error) {
   return problem(status_of(error.code()), error.message());
 }
 
+net::Response too_many_queries() {
+  return problem(503, "too many queries are running; try again in a moment");
+}
+
 }  // namespace logarithm::aggregator

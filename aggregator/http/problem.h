@@ -15,6 +15,8 @@ net::Response problem(int status, std::string_view detail, std::optional<std::si
 // The same for a failure of ours: not_found 404, invalid 400, too_large 413, timeout 504,
 // unavailable 503 with Retry-After, the rest 500.
 net::Response problem_of(const Error& error);
+// 503: every place for a running query is taken.
+net::Response too_many_queries();
 // The body alone, for a stream that fails after it began.
 std::string problem_text(int status, std::string_view detail, std::optional<std::size_t> position,
                          std::string_view parameter);

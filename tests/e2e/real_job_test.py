@@ -93,8 +93,9 @@ class RealJob(unittest.TestCase):
         return [json.loads(line) for line in out.splitlines() if b'"id"' in line]
 
     def test_one_job_with_six_attempts_and_four_ranks(self):
-        jobs = self.cluster.get("/jobs")["jobs"]
-        self.assertEqual([j["job"] for j in jobs if j["job"] != "_host"], [JOB])
+        # Other ranks may run on this host meanwhile: the agent finds those too.
+        jobs = [job for job in self.cluster.get("/jobs")["jobs"] if job["job"] == JOB]
+        self.assertEqual(len(jobs), 1)
         self.assertEqual(jobs[0]["attempts"], list(range(6)))
         self.assertEqual(jobs[0]["ranks"], "0-3")
         self.assertEqual(jobs[0]["world_size"], WORLD)
