@@ -1,6 +1,7 @@
 #include "agent/follow/prefix_digest.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 
@@ -118,15 +119,21 @@ PrefixDigest PrefixDigest::from_text(std::string_view text, std::uint64_t offset
 void HashLadder::add(const PrefixDigest& digest) {
   if (!digest.known()) return;
   if (!rungs_.empty() && rungs_.back().first >= digest.offset()) return;
-  if (rungs_.size() == kCapacity) {
-    // Every second rung of the older three quarters goes.
-    const std::size_t old = kCapacity / 4 * 3;
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < old; i += 2) rungs_[kept++] = rungs_[i];
-    rungs_.erase(rungs_.begin() + static_cast<std::ptrdiff_t>(kept),
-                 rungs_.begin() + static_cast<std::ptrdiff_t>(old));
-  }
+  if (rungs_.size() == kCapacity) thin_out();
   rungs_.emplace_back(digest.offset(), digest.value());
+}
+
+// Of the older three quarters those go that stand at the least round numbers: what stays is spread
+// over the whole file.
+void HashLadder::thin_out() {
+  const auto old = rungs_.begin() + kCapacity / 4 * 3;
+  int least = 64;
+  for (auto it = rungs_.begin(); it != old; ++it) {
+    least = std::min(least, std::countr_zero(it->first));
+  }
+  const auto kept = std::remove_if(
+      rungs_.begin(), old, [&](const auto& rung) { return std::countr_zero(rung.first) == least; });
+  rungs_.erase(kept, old);
 }
 
 std::pair<std::uint64_t, std::uint64_t> HashLadder::below(std::uint64_t offset) const {

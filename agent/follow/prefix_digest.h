@@ -59,6 +59,8 @@ class HashLadder {
   void restore(std::vector<std::pair<std::uint64_t, std::uint64_t>> rungs);
 
  private:
+  void thin_out();
+
   std::vector<std::pair<std::uint64_t, std::uint64_t>> rungs_;
 };
 

@@ -202,7 +202,7 @@ TEST_CASE("Follower model: every line exactly once, or behind a gap") {
   const char* runs_text = std::getenv("LGR_RUNS");
   const std::uint64_t first =
       seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : std::random_device()();
-  const int runs = runs_text != nullptr ? std::atoi(runs_text) : 5;
+  const int runs = runs_text != nullptr ? std::atoi(runs_text) : 3;
   MESSAGE("LGR_SEED=" << first);
   for (int i = 0; i < runs; ++i) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
