@@ -62,7 +62,8 @@ TEST_CASE("Template search: never misses one, whatever the bytes") {
   CAPTURE(seed);
   std::mt19937 random(seed);
   // NUL, slot, invalid UTF-8, a Kelvin sign's bytes, quotes, both cases.
-  const std::string alphabet("aAbB k\"'*\0\x01\x80\xc3\xa9\xff\xe2\x84\xaa.:_-", 24);
+  constexpr char kBytes[] = "aAbB k\"'*\0\x01\x80\xc3\xa9\xff\xe2\x84\xaa.:_-";
+  const std::string alphabet(kBytes, sizeof kBytes - 1);
   auto text_of_length = [&](std::size_t most) {
     std::string text;
     for (std::size_t n = 1 + random() % most; n > 0; --n) {
