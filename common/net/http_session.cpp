@@ -351,13 +351,16 @@ asio::awaitable<std::optional<Piece>> Session::next_piece() {
 // nothing is sent. Early bytes of the next request are kept, up to a limit.
 asio::awaitable<void> Session::watch() {
   co_await asio::this_coro::throw_if_cancelled(false);
+  const auto state = co_await asio::this_coro::cancellation_state;
   while (buffer_.size() < kPipelined) {
     const auto room = buffer_.prepare(4096);
     auto [gone, size] = co_await stream_.async_read_some(room, kAwait);
     buffer_.commit(size);
+    // Cancelling comes once: a read that had its bytes already ends well, and the next would not
+    // end.
+    if (state.cancelled() != asio::cancellation_type::none) co_return;
     if (!gone) continue;
-    auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() == asio::cancellation_type::none) abandon();
+    abandon();
     co_return;
   }
   asio::steady_timer never(stream_.get_executor(), asio::steady_timer::time_point::max());
@@ -415,12 +418,18 @@ asio::awaitable<Next> Session::send_stream(Response response, bool bodiless, boo
 asio::awaitable<Code> Session::write(std::string text) {
   std::string_view rest = text;
   while (!rest.empty()) {
+    // A deadline for the piece, not for each byte: a client that takes a byte a minute would hold
+    // the answer, and what it reads from, for ever.
+    std::string_view piece = rest.substr(0, kPiece);
+    rest.remove_prefix(piece.size());
     stream_.expires_after(host_.options.idle_timeout);
-    const auto piece = asio::buffer(rest.data(), std::min(rest.size(), kPiece));
-    auto [broken, sent] = co_await stream_.async_write_some(piece, kAwait);
-    if (broken == beast::error::timeout) ++host_.stats.timeouts;
-    if (broken) co_return broken;
-    rest.remove_prefix(sent);
+    while (!piece.empty()) {
+      const auto part = asio::buffer(piece.data(), piece.size());
+      auto [broken, sent] = co_await stream_.async_write_some(part, kAwait);
+      if (broken == beast::error::timeout) ++host_.stats.timeouts;
+      if (broken) co_return broken;
+      piece.remove_prefix(sent);
+    }
   }
   co_return Code();
 }

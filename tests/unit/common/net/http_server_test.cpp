@@ -99,6 +99,19 @@ TEST_CASE("HttpServer: several requests on one connection, pipelined, are answer
   CHECK(loop.server->stats().open == 0);
 }
 
+TEST_CASE("HttpServer: many requests pipelined at once are all answered") {
+  Loopback loop;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+  text += "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+  auto client = [&]() -> asio::awaitable<void> {
+    const std::string answer = co_await loop.raw(text);
+    CHECK(answer.find("GET /last") != std::string::npos);
+  };
+  loop.run(client());
+  CHECK(loop.server->stats().requests == 201);
+}
+
 TEST_CASE("HttpServer: what it cannot accept is refused with the right status") {
   HttpServerOptions options;
   options.max_body = 100;
