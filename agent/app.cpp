@@ -108,43 +108,41 @@ Status App::open() {
     import.job = config_.import->job;
     import.roots = config_.import->roots;
     import.path = config_.import->path;
-    if (!config_.import->tz.empty()) {
-      import.utc_offset_minutes = file_thread_->run_and_wait([&](BlockingToken& token) {
-        return utc_offset_minutes(token, config_.import->tz, clock_.wall_now());
-    });
-    if (!import.utc_offset_minutes) {
-      return Error(ErrorCode::invalid, "import.tz: unknown time zone " + config_.import->tz);
+    import.tz = config_.import->tz;
+    if (!import.tz.empty() && !file_thread_->run_and_wait([&](BlockingToken& token) {
+          return utc_offset_minutes(token, import.tz, clock_.wall_now());
+        })) {
+      return Error(ErrorCode::invalid, "import.tz: unknown time zone " + import.tz);
     }
+    discover.import = std::move(import);
   }
-  discover.import = std::move(import);
+  LGR_TRY(discovery_, Discovery::make(std::move(discover)));
+
+  transport_ = std::make_unique<WsTransport>(std::move(url), config_.token);
+  UplinkOptions uplink;
+  uplink.agent = agent_id(config_.host, config_.state_dir);
+  uplink.host = config_.host;
+  uplink.version = LGR_VERSION;
+  uplink.token = config_.token;
+  uplink.seed = std::random_device{}();
+  if (config_.once) uplink.backoff_cap = std::chrono::milliseconds(2000);
+  uplink_ = std::make_unique<Uplink>(std::move(uplink), io_.get_executor(), *spool_, *file_thread_,
+                                     *transport_, heartbeats_, clock_);
+  spool_->on_change([this] { uplink_->wake(); });
+
+  FollowOptions follow;
+  follow.once = config_.once;
+  const std::size_t files = descriptors_for_files(raise_descriptor_limit());
+  source_fs_.set_descriptor_cap(files);
+  follow.max_open = std::min(follow.max_open, files / 2);
+  follower_ = std::make_unique<Follower>(follow, source_fs_, *rules_, *spool_, *uplink_, clock_);
+  collector_ =
+      std::make_unique<Collector>(*discovery_, *follower_, *spool_, clock_, config_.discover.poll);
+  heartbeats_.set(collector_.get());
+  open_metrics();
+  tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
+  return {};
 }
-LGR_TRY(discovery_, Discovery::make(std::move(discover)));
-
-transport_ = std::make_unique<WsTransport>(std::move(url), config_.token);
-UplinkOptions uplink;
-uplink.agent = agent_id(config_.host, config_.state_dir);
-uplink.host = config_.host;
-uplink.version = LGR_VERSION;
-uplink.token = config_.token;
-uplink.seed = std::random_device{}();
-if (config_.once) uplink.backoff_cap = std::chrono::milliseconds(2000);
-uplink_ = std::make_unique<Uplink>(std::move(uplink), io_.get_executor(), *spool_, *file_thread_,
-                                   *transport_, heartbeats_, clock_);
-spool_->on_change([this] { uplink_->wake(); });
-
-FollowOptions follow;
-follow.once = config_.once;
-const std::size_t files = descriptors_for_files(raise_descriptor_limit());
-source_fs_.set_descriptor_cap(files);
-follow.max_open = std::min(follow.max_open, files / 2);
-follower_ = std::make_unique<Follower>(follow, source_fs_, *rules_, *spool_, *uplink_, clock_);
-collector_ =
-    std::make_unique<Collector>(*discovery_, *follower_, *spool_, clock_, config_.discover.poll);
-heartbeats_.set(collector_.get());
-open_metrics();
-tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
-return {};
-}  // namespace logarithm::agent
 
 void App::open_metrics() {
   if (config_.metrics == "off") return;

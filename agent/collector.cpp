@@ -25,7 +25,7 @@ void Collector::discover(BlockingToken& token) {
   if (now < next_discover_) return;
   next_discover_ = now + discover_poll_;
   const UnixNanos wall = clock_.wall_now();
-  if (scanned_ && !discovery_.changed_hint(token, wall)) return;
+  if (scanned_ && !follower_.wants_scan() && !discovery_.changed_hint(token, wall)) return;
   auto found = discovery_.scan(token, wall);
   ++stats_.scans;
   std::uint64_t suppressed = 0;

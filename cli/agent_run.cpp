@@ -37,6 +37,17 @@ std::string agent_config(const ImportRequest& request, const std::string& aggreg
   return out;
 }
 
+std::string left_out(const std::string& summary) {
+  const std::size_t begin = summary.find("not captured ");
+  if (begin == std::string::npos || summary.compare(begin, 15, "not captured 0\n") == 0) return "";
+  // Its heading, and the indented lines below.
+  std::size_t end = summary.find('\n', begin);
+  while (end != std::string::npos && summary.compare(end + 1, 2, "  ") == 0) {
+    end = summary.find('\n', end + 1);
+  }
+  return summary.substr(begin, end == std::string::npos ? end : end + 1 - begin);
+}
+
 std::string end_of_file(const std::string& file, std::size_t most) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return "";

@@ -31,6 +31,9 @@ Result<std::string> run_agent(Runner& runner, const Options& options, const Impo
                               const std::string& aggregator, const std::string& work_dir,
                               Progress& progress);
 
+// The part of a summary that says what was left out; empty when nothing was.
+std::string left_out(const std::string& summary);
+
 // The last `most` bytes of a file, from a line's start; empty when it cannot be read.
 std::string end_of_file(const std::string& file, std::size_t most);
 

@@ -77,7 +77,7 @@ Result<std::unique_ptr<PrivateServer>> PrivateServer::start(Runner& runner, cons
   Options own = options;
   own.token.clear();  // of another server
   LGR_TRY(std::string summary, run_agent(runner, own, request, "ws://" + address, path, progress));
-  if (options.terminal && !summary.empty()) std::fputs(summary.c_str(), stderr);
+  std::fputs((options.terminal ? summary : left_out(summary)).c_str(), stderr);
   return server;
 }
 

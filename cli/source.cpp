@@ -19,6 +19,11 @@ void FileOptions::add_to(CLI::App& app) {
       ->group("Files");
 }
 
+Status FileOptions::check() const {
+  if (used() || (path.empty() && tz.empty() && job.empty())) return {};
+  return Error(ErrorCode::invalid, "--path, --tz and --job go with --files");
+}
+
 bool file_exists(const std::string& path) {
   std::error_code unknown;
   return std::filesystem::exists(path, unknown);

@@ -22,6 +22,8 @@ struct FileOptions {
   std::string path, tz, job;
 
   void add_to(CLI::App& app);
+  // Error{invalid} for what says nothing without --files.
+  Status check() const;
   bool used() const { return !files.empty(); }
 };
 

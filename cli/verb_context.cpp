@@ -28,6 +28,7 @@ class ContextVerb final : public Verb {
     if (!output.ok()) return usage(output.error());
     std::vector<std::string> positionals;
     if (!id_.empty()) positionals.push_back(id_);
+    if (Status fits = files_.check(); !fits.ok()) return usage(fits.error());
     if (Status split = split_files(files_.files, positionals, file_exists); !split.ok()) {
       return usage(split.error());
     }

@@ -31,6 +31,9 @@ class ExportVerb final : public Verb {
     if (*output == Output::json) {
       return usage(Error(ErrorCode::invalid, "export writes ndjson or raw"));
     }
+    if (raw && !cursor_.empty()) {
+      return usage(Error(ErrorCode::invalid, "--cursor goes with ndjson, not with raw"));
+    }
     auto params = raw ? filters_.stream_params() : filters_.params();
     if (!params.ok()) return usage(params.error());
     if (raw) {
@@ -51,6 +54,7 @@ class ExportVerb final : public Verb {
     std::vector<std::string> positionals;
     if (!job_.empty()) positionals.push_back(job_);
     if (!logql_.empty()) positionals.push_back(logql_);
+    LGR_CHECK(files_.check());
     LGR_CHECK(split_files(files_.files, positionals, file_exists));
     const std::size_t jobs = files_.used() ? 0 : 1;
     if (positionals.size() < jobs) return Error(ErrorCode::invalid, "export needs JOB, or --files");

@@ -62,6 +62,7 @@ class JobsVerb final : public Verb {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
     std::vector<std::string> rest;
+    if (Status fits = files_.check(); !fits.ok()) return usage(fits.error());
     if (Status split = split_files(files_.files, rest, file_exists); !split.ok()) {
       return usage(split.error());
     }

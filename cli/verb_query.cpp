@@ -54,6 +54,7 @@ class QueryVerb final : public Verb {
     std::vector<std::string> positionals;
     if (!first_.empty()) positionals.push_back(first_);
     if (!second_.empty()) positionals.push_back(second_);
+    LGR_CHECK(files_.check());
     LGR_CHECK(split_files(files_.files, positionals, file_exists));
     if (files_.used()) {
       if (positionals.size() > 1) {

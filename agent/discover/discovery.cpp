@@ -1,11 +1,14 @@
 #include "agent/discover/discovery.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "agent/discover/text.h"
+#include "agent/discover/time_zone.h"
 
 namespace logarithm::agent {
 namespace {
@@ -34,6 +37,10 @@ std::string relative_to(const std::string& root, const std::string& path) {
 std::string without_trailing_slash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
+}
+
+bool is_denied(const std::string& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES;
 }
 
 // Numbers that are ranks only in a family with another member and one with 0.
@@ -147,6 +154,8 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
       leave_out(found.path, "the agent's own file", job);
       continue;
     }
+    // It stays a target: rights may be given later.
+    if (is_denied(found.path)) leave_out(found.path, "permission denied", job);
     if (compressed_.check(token, found.path, found.facts)) {
       leave_out(found.path, "compressed", job);
       continue;
@@ -163,7 +172,11 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
     if (file.job.empty() && pattern.regex) file.job = known.job;
     if (imported) {
       file.relative = relative_to(import_root, found.path);
-      file.utc_offset_minutes = options_.import->utc_offset_minutes;
+      if (!options_.import->tz.empty()) {
+        // As of then: daylight saving may have changed since.
+        file.utc_offset_minutes =
+            utc_offset_minutes(token, options_.import->tz, found.facts.modified);
+      }
     }
     files_.add_configured(file);
   }
@@ -194,8 +207,14 @@ void Discovery::inspect_output(BlockingToken& token, RankProcess& rank, std::int
     const FdInfo fd = fs_.fd(token, pid, number);
     const bool own = fd.kind == FdKind::regular && is_excluded(fd.link, fd.file);
     if (fd.kind == FdKind::regular && !own) {
+      const std::string path = fs_.fd_path(pid, number);
       files_.add_writer(rank, is_output ? Descriptor::standard_output : Descriptor::standard_error,
-                        fd, fs_.fd_path(pid, number));
+                        fd, path);
+      if (is_denied(path)) {
+        rank.reasons[name] = "permission denied";
+        rank.info.not_captured[name] = clean_text(fd.link);
+        return;
+      }
       captured = true;
     } else if (i == 0) {
       rank.reasons[name] = own ? "the agent's own file" : std::string(to_string(fd.kind));

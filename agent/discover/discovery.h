@@ -27,7 +27,7 @@ struct ImportOptions {
   std::string job = {};
   std::vector<std::string> roots = {};  // directories (read recursively) and files
   std::string path = {};                // user's RE2 on the path, or empty: the shipped shapes
-  std::optional<std::int32_t> utc_offset_minutes = {};  // --tz
+  std::string tz = {};                  // zone of times that name none, or empty: unknown
 };
 
 struct DiscoveryOptions {

@@ -32,6 +32,7 @@ struct FollowOptions {
   std::chrono::milliseconds block_age{50};      // … or this long after its first line
   std::chrono::milliseconds idle_flush{1000};   // an unfinished line leaves after this
   std::chrono::milliseconds exit_wait{1000};    // quiet time after the writer's exit
+  std::chrono::milliseconds scan_wait{2000};    // bytes after the writer's exit wait for a scan
   std::chrono::milliseconds rotate_wait{5000};  // quiet time before a vanished file is given up
   std::chrono::milliseconds copy_wait{2000};    // a possible copytruncate copy is not read for this
   std::chrono::milliseconds poll{1000};         // look at everything this often, woken or not
@@ -69,6 +70,8 @@ class Follower {
   void set_targets(std::vector<FollowTarget> targets);
   // The process (ProcessInfo::key()) has exited: its streams close when they are read and quiet.
   void process_exited(const std::string& process_key);
+  // Bytes wait for a set_targets() that says who wrote them: scan soon, whatever changed.
+  bool wants_scan() const { return wants_scan_; }
 
   // One turn. An error is one of the log (not no_space, which pauses): calling again tries again.
   Result<StepReport> step(BlockingToken& token);
@@ -137,6 +140,7 @@ class Follower {
   void note_rotations(const std::vector<std::string>& created);
   Status read_closely(BlockingToken& token, StepReport& report);
   Status read_one(BlockingToken& token, Tail& tail, StepReport& report);
+  bool waits_for_scan(BlockingToken& token, Tail& tail);
   Status run_endings(BlockingToken& token, StepReport& report);
   Status read_round(BlockingToken& token, StepReport& report);
   // follower_settle.cpp: closing and bounds
@@ -170,7 +174,8 @@ class Follower {
   MonotonicTime now_, next_poll_, retry_at_, orphans_at_, next_forget_;
   UnixNanos wall_ = 0;
   bool targets_known_ = false, targets_changed_ = false, orphans_done_ = false;
-  bool all_watched_ = true, stalled_ = false;
+  bool all_watched_ = true, stalled_ = false, wants_scan_ = false;
+  std::uint64_t scans_ = 0;  // calls of set_targets()
   std::uint64_t turn_ = 0;
   std::map<StreamBase, MonotonicTime> closely_;  // perhaps being copied: read closely until then
 };

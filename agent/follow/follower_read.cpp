@@ -66,6 +66,33 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   return {};
 }
 
+// What is written after the process ended may be its successor's, which no scan has seen yet (a
+// requeue appends to the same file). It waits in the file for a scan that began after it was there.
+bool Follower::waits_for_scan(BlockingToken& token, Tail& tail) {
+  const bool has_writer =
+      std::any_of(tail.targets.begin(), tail.targets.end(), [&](const Target* target) {
+        const std::string& process = target->facts.process;
+        return target->facts.shared || (!process.empty() && !exited_.contains(process));
+      });
+  const bool ended = !tail.writer->attributes().process.empty() && !has_writer;
+  if (options_.once || tail.imported || tail.targets.empty() || !ended || !tail.file.is_open()) {
+    tail.scan.reset();
+    return false;
+  }
+  if (!tail.scan) {
+    const Result<FileFacts> facts = tail.file.file().facts(token);
+    if (!facts.ok() || facts->size <= tail.writer->next_read()) return false;
+    tail.scan = scans_;
+    tail.scan_since = now_;
+  }
+  if (scans_ > *tail.scan || now_ - tail.scan_since >= options_.scan_wait) {
+    tail.scan.reset();
+    return false;
+  }
+  wants_scan_ = true;
+  return true;
+}
+
 // A file that is named like a rotated one of ours was created: perhaps a copytruncate has begun,
 // and what is written after the copy and before the cut can only be had from the original, now.
 // Where lines come faster than we can look, some are lost anyway, and nobody could tell whether.
@@ -126,7 +153,10 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
       if (tail->state == Tail::State::fresh && tail->found_turn == turn_) report.more = true;
     }
     if (tail->state != Tail::State::live) continue;
-    if (tail->changed) ready.push_back(tail.get());
+    if (!tail->changed || waits_for_scan(token, *tail)) continue;
+    // All that the last writer wrote is read: what follows is the next one's.
+    if (tail->at_end && tail->facts_changed) LGR_CHECK(update_attributes(token, *tail));
+    ready.push_back(tail.get());
   }
   if (ready.size() > 1) {
     std::rotate(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(turn_ % ready.size()),

@@ -121,6 +121,7 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
   }
   tail.writer = std::move(*writer);
   tail.state = Tail::State::live;
+  tail.at_end = chosen->closed;  // whatever there is more was written later
   tail.changed = true;
   generations.erase(chosen->stream.generation);
   if (generations.empty()) known_.erase(tail.base);

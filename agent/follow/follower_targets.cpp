@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/follow/file_identity.h"
+#include "agent/follow/import_zone.h"
 #include "agent/follow/tail.h"
 #include "common/base/logging.h"
 
@@ -29,6 +30,8 @@ UnixNanos start_of(std::string_view process_key) {
 }  // namespace
 
 void Follower::set_targets(std::vector<FollowTarget> targets) {
+  ++scans_;
+  wants_scan_ = false;
   // Originals before what may be their rotated copies: a rotation only makes a name longer.
   std::stable_sort(targets.begin(), targets.end(),
                    [](const auto& a, const auto& b) { return a.path.size() < b.path.size(); });
@@ -167,6 +170,9 @@ Follower::Tail* Follower::find_or_make(BlockingToken& token, const std::string& 
     auto tail = std::make_unique<Tail>(base, TailedFile(path, std::move(*file), *facts));
     tail->network = system->network;
     tail->imported = imported;
+    if (imported && !target->utc_offset_minutes) {
+      tail->import_zone = estimate_import_zone(token, parts_, tail->file.file(), *facts);
+    }
     tail->host = host;
     if (system->network) all_watched_ = false;
     found = tails_.emplace(base, std::move(tail)).first;
@@ -213,6 +219,7 @@ StreamContext Follower::context_of(const Tail& tail, const StreamAttributes& att
   context.process_rank = attributes.rank;
   context.rank_from_process = attributes.rank.has_value() && attributes.rank_source != "path";
   context.imported = tail.imported;
+  context.utc_offset_minutes = tail.import_zone;
   for (const Target* target : tail.targets) {
     if (target->facts.utc_offset_minutes) {
       context.utc_offset_minutes = target->facts.utc_offset_minutes;
@@ -236,8 +243,10 @@ Status Follower::update_attributes(BlockingToken& token, Tail& tail) {
   if (std::ssize(paths) > kMostPaths) paths.erase(paths.begin(), paths.end() - kMostPaths);
   std::vector<std::string> aliases = old.aliases;
   for (const std::string& alias : wanted.aliases) add_name(aliases, alias);
-  const bool forgot = tail.targets.empty() ||
-                      (wanted.process.empty() && !old.process.empty() && wanted.job == old.job);
+  const bool shared = std::any_of(tail.targets.begin(), tail.targets.end(),
+                                  [](const Target* target) { return target->facts.shared; });
+  const bool forgot = tail.targets.empty() || (!shared && wanted.process.empty() &&
+                                               !old.process.empty() && wanted.job == old.job);
   if (forgot) {
     wanted = old;
   } else if (std::find(paths.begin(), paths.end(), wanted.name) != paths.end()) {

@@ -25,6 +25,7 @@ struct Follower::Tail {
   TailedFile file;
   bool network = false;
   bool imported = false;
+  std::optional<std::int32_t> import_zone;  // estimated; see import_zone.h
   std::string host;
   State state = State::fresh;
   std::unique_ptr<StreamWriter> writer;
@@ -41,6 +42,8 @@ struct Follower::Tail {
   std::uint64_t read_turn = 0;  // the turn of the last look at a live one
   bool at_end = false;          // nothing to read as of the last look
   bool asked = false;
+  std::optional<std::uint64_t> scan;  // unread bytes wait until more scans were made than this
+  MonotonicTime scan_since;
   bool facts_changed = true;  // targets or names: attributes may need a version
   bool moved = false;         // a target lost it: ask the descriptor for the new name
   std::optional<MonotonicTime> unnamed_since;  // no target names it

@@ -20,7 +20,7 @@ class RegistryView final : public AgentsView {
 
  private:
   // An agent that said nothing for so long is away, connected or not.
-  static constexpr std::chrono::seconds kAway{60};
+  static constexpr std::chrono::seconds kAway{10};
   std::chrono::seconds silence(const AgentStatus& agent) const;
   bool alive(const AgentStatus& agent) const { return agent.connected && silence(agent) < kAway; }
 

@@ -112,7 +112,7 @@ class Filters {
   }
 
   Status add_grep(const std::string& name, const std::string& value) {
-    LGR_TRY(Regex regex, Regex::compile(value, RegexMode::utf8));
+    LGR_TRY(Regex regex, Regex::compile(value, RegexMode::utf8, false, &problem_.position));
     Predicate search = predicate::regex_search(FieldRef{Field::text, "text"}, std::move(regex));
     if (name == "grep") {
       group(name).push_back(std::move(search));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "aggregator/query/attempt_by_time.h"
+
 namespace logarithm::aggregator {
 
 JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
@@ -11,6 +13,7 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
   for (const ProcessFacts& process : snapshot_->processes()) {
     processes.emplace(process.info.key(), &process);
   }
+  const std::vector<AttemptLife> lives = attempt_lives(snapshot_->processes());
   const std::vector<StreamFacts>& streams = snapshot_->streams();
   joins_.resize(streams.size());
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -33,6 +36,9 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
         if (!join.rank) join.rank = facts.info.rank;
         join.rank_is_fixed = join.rank.has_value() && attributes.rank_source != "path" &&
                              attributes.rank_source != "wrapper";
+      }
+      if (!join.attempt && attributes.process.empty()) {
+        join.attempt = attempt_by_time(streams[i], lives);
       }
       joins_[i].push_back(join);
     }

@@ -19,7 +19,7 @@ struct StreamJoin {
   const StreamFacts* facts = nullptr;
   const StreamAttributes* attributes = nullptr;
   std::string stream_text;              // to_text(facts->id)
-  std::optional<std::int32_t> attempt;  // the process's, else the stated one
+  std::optional<std::int32_t> attempt;  // the process's, else the stated one, else by time
   std::optional<std::int32_t> rank;     // of lines without a wrapper's rank
   // The process has a rank: it stays, whatever a wrapper says.
   bool rank_is_fixed = false;

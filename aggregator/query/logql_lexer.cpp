@@ -117,6 +117,7 @@ class Lexer {
       case '<': return d == '=' ? take(TokenKind::less_equal, 2) : take(TokenKind::less, 1);
       case '>': return d == '=' ? take(TokenKind::greater_equal, 2) : take(TokenKind::greater, 1);
       case '\'': return fail(at_, "strings are quoted with \" or `");
+      case '[': return fail(at_, "[ranges] belong to metric queries, which are not supported yet");
       default: return fail(at_, "unexpected character");
     }
   }

@@ -29,17 +29,20 @@ re2::StringPiece piece(std::string_view text) {
                                 : re2::StringPiece(text.data(), text.size());
 }
 
-Error compile_error(const re2::RE2& re, std::string_view pattern) {
+Error compile_error(const re2::RE2& re, std::string_view pattern,
+                    std::optional<std::size_t>* position) {
   std::string message = re.error();
   const std::size_t at =
       re.error_arg().empty() ? std::string_view::npos : pattern.find(std::string(re.error_arg()));
+  if (at != std::string_view::npos && position != nullptr) *position = at;
   if (at != std::string_view::npos) message += " (at character " + std::to_string(at + 1) + ")";
   return Error(ErrorCode::invalid, message);
 }
 
 }  // namespace
 
-Result<Regex> Regex::compile(std::string_view pattern, RegexMode mode, bool fold_case) {
+Result<Regex> Regex::compile(std::string_view pattern, RegexMode mode, bool fold_case,
+                             std::optional<std::size_t>* position) {
   if (pattern.size() > kMaxPattern) {
     return Error(ErrorCode::too_large, "a pattern has at most " + std::to_string(kMaxPattern) +
                                            " bytes, this one " + std::to_string(pattern.size()));
@@ -58,7 +61,7 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexMode mode, bool fold
   options.set_log_errors(false);
   options.set_max_mem(utf8 ? kQueryMemory : kRuleMemory);
   auto impl = std::make_shared<Impl>(pattern, options);
-  if (!impl->re.ok()) return compile_error(impl->re, pattern);
+  if (!impl->re.ok()) return compile_error(impl->re, pattern, position);
 
   impl->names.resize(static_cast<std::size_t>(impl->re.NumberOfCapturingGroups()) + 1);
   std::set<std::string> seen;

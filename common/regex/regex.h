@@ -26,7 +26,9 @@ class Regex {
   // Error{invalid} carries RE2's own words and the position in the pattern. Also refused: one group
   // name used twice (RE2 lets `(?P<x>a)|(?P<x>b)` pass and then loses one of them), patterns over
   // kMaxPattern, and in latin1 mode any non-ASCII character (it would match bytes, not letters).
-  static Result<Regex> compile(std::string_view pattern, RegexMode mode, bool fold_case = false);
+  // `position`, where given, gets the byte where it went wrong, when that is known.
+  static Result<Regex> compile(std::string_view pattern, RegexMode mode, bool fold_case = false,
+                               std::optional<std::size_t>* position = nullptr);
 
   // True when a match lies anywhere in `text`.
   bool search(std::string_view text) const;

@@ -9,6 +9,13 @@
 
 namespace logarithm::cli {
 
+TEST_CASE("left_out: the part of the summary that names files, if any") {
+  CHECK(left_out("lines 3\nnot captured 0\nstored all\n").empty());
+  CHECK(left_out("").empty());
+  CHECK(left_out("lines 3\nnot captured 1\n  /a.gz: compressed\nstored all\n") ==
+        "not captured 1\n  /a.gz: compressed\n");
+}
+
 TEST_CASE("agent_config: reads back as what was asked, whatever bytes the names have") {
   ImportRequest request;
   request.job = "run \"7\": #1";

@@ -29,6 +29,15 @@ TEST_CASE("split_files: the first file must exist") {
   CHECK(split_files(none, positionals, is_there).ok());
 }
 
+TEST_CASE("FileOptions: --path, --tz and --job say nothing without --files") {
+  FileOptions options;
+  CHECK(options.check().ok());
+  options.tz = "UTC";
+  CHECK_FALSE(options.check().ok());
+  options.files = {"/there"};
+  CHECK(options.check().ok());
+}
+
 TEST_CASE("job_path: a job's name is one segment") {
   CHECK(job_path("a/b c", "lines") == "/api/v1/jobs/a%2Fb%20c/lines");
   CHECK(job_path("x", "") == "/api/v1/jobs/x");

@@ -1,4 +1,7 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -41,7 +44,7 @@ TEST_CASE_FIXTURE(Fixture, "Import: a directory is read whole, named by what lie
   touch("run/kern.log");
   touch("run/notes.txt");
 
-  const Discovered found = scan({.roots = {dir.file("run/")}, .utc_offset_minutes = 60});
+  const Discovered found = scan({.roots = {dir.file("run/")}, .tz = "CET-1"});
 
   REQUIRE(found.targets.size() == 4);
   const FollowTarget& kernel = found.targets[0];
@@ -56,6 +59,41 @@ TEST_CASE_FIXTURE(Fixture, "Import: a directory is read whole, named by what lie
   CHECK(found.targets[3].rank == 11);
   CHECK(found.targets[3].name == "stderr");
   CHECK(found.targets[3].host.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "Import: the zone's offset is the one it had when the file was written") {
+  struct Case {
+    const char* name;
+    std::int64_t seconds;
+    std::int32_t offset;
+  };
+  for (const Case& one :
+       {Case{"july.log", 1'782'900'000, 120}, Case{"january.log", 1'767'300'000, 60}}) {
+    const timespec when{.tv_sec = one.seconds, .tv_nsec = 0};
+    const timespec both[2] = {when, when};
+    REQUIRE(::utimensat(AT_FDCWD, touch(one.name).c_str(), both, 0) == 0);
+
+    const Discovered found = scan({.roots = {dir.file(one.name)}, .tz = "Europe/Berlin"});
+
+    REQUIRE(found.targets.size() == 1);
+    CHECK(found.targets[0].utc_offset_minutes == one.offset);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "Import: a file that may not be read is listed, and still tried") {
+  const std::string path = touch("out-0.log");
+  REQUIRE(::chmod(path.c_str(), 0) == 0);
+  REQUIRE(::chmod(dir.path().c_str(), 0755) == 0);
+  const uid_t before = ::geteuid();
+  if (before == 0) REQUIRE(::seteuid(65534) == 0);  // for root nothing is denied
+  const Discovered found = scan({.roots = {dir.path()}});
+  if (before == 0) REQUIRE(::seteuid(0) == 0);
+
+  REQUIRE(found.not_captured.size() == 1);
+  CHECK(found.not_captured[0].what == path);
+  CHECK(found.not_captured[0].reason == "permission denied");
+  CHECK(found.targets.size() == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "Import: a file is named by its base name") {

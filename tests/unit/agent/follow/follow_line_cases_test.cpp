@@ -309,10 +309,82 @@ TEST_CASE(
   CHECK(!f.streams()[0]->lines.back().has(line_flag::partial));
   f.append("stdout", "again\n");
   f.run();
+  CHECK(f.texts().size() == 11);
+  CHECK(f.follower().wants_scan());
+  f.follower().set_targets({target});
+  f.run();
 
   CHECK(f.texts().size() == 12);
   CHECK(f.streams().size() == 1);
   CHECK(!f.streams()[0]->checkpoint.closed);
+}
+
+TEST_CASE("Follower: what is appended after the exit waits for the scan that finds who wrote it") {
+  FollowFixture f;
+  FollowTarget first = f.target("stdout");
+  first.process = "node1/10/1796000000000000000";
+  first.rank = 3;
+  f.append("stdout", numbered(0, 10));
+  f.follower().set_targets({first});
+  f.run();
+  f.follower().process_exited(first.process);
+  SUBCASE("closed already") { f.run(milliseconds(1100)); }
+  SUBCASE("not closed yet") { f.steps(); }
+  f.append("stdout", "first of the next\n");
+  f.run();
+  f.append("stdout", "second of the next\n");
+  FollowTarget second = first;
+  second.process = "node1/20/" + std::to_string(f.clock.wall_now() + 60'000'000'000);
+  f.follower().set_targets({second});
+  f.run();
+
+  REQUIRE(f.streams().size() == 1);
+  const MemoryLog::Stream& stream = *f.streams()[0];
+  CHECK(stream.lines.size() == 12);
+  REQUIRE(stream.versions.size() == 2);
+  CHECK(stream.versions.at(1).process == second.process);
+  CHECK(stream.versions.at(1).from == numbered(0, 10).size());
+  CHECK(f.log.problems.empty());
+}
+
+TEST_CASE("Follower: what is appended after the exit is read in the end, scan or not") {
+  FollowFixture f;
+  FollowTarget target = f.target("stdout");
+  target.process = "node1/10/5";
+  f.append("stdout", "a\n");
+  f.follower().set_targets({target});
+  f.run();
+  f.follower().process_exited(target.process);
+  f.append("stdout", "b\n");
+  f.run();
+  CHECK(f.texts().size() == 1);
+  f.run(milliseconds(2100));
+  f.run();
+  CHECK(f.texts().size() == 2);
+}
+
+TEST_CASE(
+    "Follower: a second rank that turns out to write the file too ends the first one's version") {
+  FollowFixture f;
+  FollowTarget alone = f.target("stdout");
+  alone.process = "node1/10/1796000000000000000";
+  alone.rank = 3;
+  f.append("stdout", numbered(0, 10));
+  f.follower().set_targets({alone});
+  f.run();
+  FollowTarget shared = f.target("stdout");
+  shared.shared = true;
+  f.follower().set_targets({shared});
+  f.run();
+  f.append("stdout", "whose?\n");
+  f.run();
+
+  const MemoryLog::Stream& stream = *f.streams()[0];
+  REQUIRE(stream.versions.size() == 2);
+  CHECK(stream.versions.at(0).rank == 3);
+  CHECK(!stream.versions.at(1).rank);
+  CHECK(stream.versions.at(1).process.empty());
+  CHECK(stream.versions.at(1).from == numbered(0, 10).size());
 }
 
 TEST_CASE("Follower: a stream that nobody names after a restart is read to its end and closed") {

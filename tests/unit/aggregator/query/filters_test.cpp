@@ -30,6 +30,13 @@ TEST_CASE("Intervals: lists and ranges of both spellings, anything else has a po
   CHECK(position == 4);
 }
 
+TEST_CASE("Filters: a regular expression that does not compile has a position") {
+  ParamProblem trouble;
+  CHECK(!parse_filters({{"grep", "loss \\q"}}, 0, trouble).ok());
+  CHECK(trouble.parameter == "grep");
+  CHECK(trouble.position == std::optional<std::size_t>(5));
+}
+
 TEST_CASE("Filters: a bad value names its parameter and position") {
   ParamProblem trouble;
   CHECK(!parse_filters({{"rank", "1"}, {"query", "{rank=2}"}}, 0, trouble).ok());

@@ -1,0 +1,53 @@
+#include "agent/follow/import_zone.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/line/log_time.h"
+
+namespace logarithm::agent {
+namespace {
+
+constexpr std::uint64_t kLookBack = 64u << 10;
+// Local times may lie this far after the file's mtime, and are still to be taken.
+constexpr UnixNanos kDay = 86'400'000'000'000;
+
+std::vector<Line> parse(std::string_view bytes, std::int32_t zone, UnixNanos observed,
+                        const WriterParts& parts) {
+  ParsedLines out;
+  LongLinePool pool;
+  StreamContext context;
+  context.imported = true;
+  context.utc_offset_minutes = zone;
+  auto parser = StreamParser::make(context, parts.rules, pool, 0, "");
+  if (!parser.ok()) return {};
+  (*parser)->feed(bytes, observed, out);
+  (*parser)->flush(StreamParser::Flush::closed, observed, out);
+  return std::move(out.lines);
+}
+
+}  // namespace
+
+std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const WriterParts& parts,
+                                                 SourceFile& file, const FileFacts& facts) {
+  const std::uint64_t from = facts.size - std::min(facts.size, kLookBack);
+  const Result<std::string> bytes = read_range(token, file, from, facts.size);
+  if (!bytes.ok()) return std::nullopt;
+  std::string_view rest = *bytes;
+  if (from > 0) rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+
+  const std::vector<Line> utc = parse(rest, 0, facts.modified + kDay, parts);
+  const auto has_time = [](const Line& line) { return !line.has(line_flag::derived_time); };
+  if (std::none_of(utc.begin(), utc.end(), has_time)) return std::nullopt;
+  // A time that names its zone is the same in both.
+  const std::vector<Line> other = parse(rest, 1, facts.modified + kDay, parts);
+  for (std::size_t i = std::min(utc.size(), other.size()); i-- > 0;) {
+    if (!has_time(utc[i]) || utc[i].time == other[i].time) continue;
+    return estimate_utc_offset(utc[i].time, facts.modified);
+  }
+  return std::nullopt;
+}
+
+}  // namespace logarithm::agent
