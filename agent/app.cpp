@@ -20,6 +20,7 @@
 
 #include "agent/discover/time_zone.h"
 #include "common/base/logging.h"
+#include "common/io/descriptors.h"
 
 namespace logarithm::agent {
 namespace {
@@ -133,6 +134,9 @@ spool_->on_change([this] { uplink_->wake(); });
 
 FollowOptions follow;
 follow.once = config_.once;
+const std::size_t files = descriptors_for_files(raise_descriptor_limit());
+source_fs_.set_descriptor_cap(files);
+follow.max_open = std::min(follow.max_open, files / 2);
 follower_ = std::make_unique<Follower>(follow, source_fs_, *rules_, *spool_, *uplink_, clock_);
 collector_ =
     std::make_unique<Collector>(*discovery_, *follower_, *spool_, clock_, config_.discover.poll);

@@ -4,6 +4,7 @@
 #include "aggregator/aggregator_config.h"
 #include "aggregator/app.h"
 #include "common/base/logging.h"
+#include "common/io/descriptors.h"
 
 namespace {
 
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   logarithm::aggregator::AggregatorConfig config;
   if (auto ended = configure(arguments, config)) return *ended;
 
+  logarithm::raise_descriptor_limit();
   auto app = logarithm::aggregator::App::make(std::move(config));
   if (!app.ok()) {
     LGR_ERROR("cannot start: {}", app.error().message());

@@ -17,6 +17,7 @@ struct FollowStats {
   std::uint64_t handles_lost = 0;  // ESTALE, EIO
   std::uint64_t no_space = 0;      // appends refused: reading paused
   std::uint64_t open_errors = 0;
+  std::uint64_t open_waits = 0;  // put off for want of descriptors
   std::uint64_t encode_errors = 0;
 };
 

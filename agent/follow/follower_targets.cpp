@@ -113,9 +113,10 @@ void Follower::look_at_target(BlockingToken& token, Target& target) {
   }
   Tail* tail = target.tail;
   if (tail == nullptr || !same_file(*found, tail->file.facts())) {
+    const std::uint64_t waiting = stats_.open_waits;
     tail = find_or_make(token, path, &target.facts, target.facts.host);
     if (tail == nullptr) {
-      target.done = options_.once;
+      target.done = options_.once && stats_.open_waits == waiting;
       return;
     }
     bind(target, tail);
@@ -144,7 +145,12 @@ Follower::Tail* Follower::find_or_make(BlockingToken& token, const std::string& 
   Result<FileSystemId> system =
       facts.ok() ? (*file)->file_system(token) : Result<FileSystemId>(facts.error());
   if (!system.ok()) {
-    ++stats_.open_errors;
+    // Out of descriptors: they come back when other files were read.
+    if (system.error().code() == ErrorCode::no_space) {
+      ++stats_.open_waits;
+    } else {
+      ++stats_.open_errors;
+    }
     return nullptr;
   }
   StreamBase base = live_base(options_.tenant, host, *system, *facts);

@@ -26,6 +26,9 @@ Error source_error(int number, std::string_view what) {
   if (number == ESTALE || number == EIO) {
     return Error(ErrorCode::unavailable, std::string(what) + ": handle lost");
   }
+  if (number == EMFILE || number == ENFILE) {
+    return Error(ErrorCode::no_space, std::string(what) + ": too many open files");
+  }
   return errno_error(number, what);
 }
 
@@ -168,6 +171,8 @@ Result<std::unique_ptr<SourceFile>> PosixSourceFs::open(BlockingToken&, const st
   // O_PATH does not open the object: a pipe keeps its readers, a device is not touched.
   Descriptor probe(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (probe.get() < 0) return source_error(errno, "open");
+  // The lowest free number is given: this one tells how many are open.
+  if (static_cast<std::size_t>(probe.get()) >= cap_) return source_error(EMFILE, "open");
   LGR_TRY([[maybe_unused]] const FileFacts facts, stat_at(probe.get(), "", AT_EMPTY_PATH));
   const std::string link = "/proc/self/fd/" + std::to_string(probe.get());
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;

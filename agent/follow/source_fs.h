@@ -68,9 +68,15 @@ Result<std::string> read_range(BlockingToken& token, SourceFile& file, std::uint
 
 class PosixSourceFs final : public SourceFs {
  public:
+  // Descriptors from this number on are left to others: opening answers Error{no_space}.
+  void set_descriptor_cap(std::size_t cap) { cap_ = cap; }
+
   Result<std::unique_ptr<SourceFile>> open(BlockingToken&, const std::string& path) override;
   Result<FileFacts> stat(BlockingToken&, const std::string& path) override;
   Result<std::vector<std::string>> list(BlockingToken&, const std::string& directory) override;
+
+ private:
+  std::size_t cap_ = SIZE_MAX;
 };
 
 }  // namespace logarithm::agent

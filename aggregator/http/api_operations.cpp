@@ -47,6 +47,7 @@ Api::Answer Api::status(Call call) {
   out.key("queries").begin_object();
   out.key("running").count(queries_.running()).key("total").count(queries_.total());
   out.key("refused").count(queries_.refused()).key("timeouts").count(queries_.timeouts());
+  out.key("evicted").count(queries_.evicted());
   out.end_object();
   out.key("requests").begin_object();
   out.key("total").count(requests_).key("unauthenticated").count(unauthenticated_);
@@ -67,6 +68,7 @@ Api::Answer Api::metrics(Call) {
   metric(out, "wal_bytes", "gauge", stats.wal_bytes);
   metric(out, "queries_refused_total", "counter", queries_.refused());
   metric(out, "query_timeouts_total", "counter", queries_.timeouts());
+  metric(out, "queries_evicted_total", "counter", queries_.evicted());
   metric(out, "requests_total", "counter", requests_);
   queries_.seconds().write(out, "logarithm_aggregator_query_seconds");
   if (more_metrics_) more_metrics_(out);

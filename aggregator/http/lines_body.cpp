@@ -4,9 +4,27 @@
 
 namespace logarithm::aggregator {
 
+namespace {
+constexpr const char* kEvicted =
+    "the client took nothing for long and others wanted the place; go on after the last line";
+}
+
 boost::asio::awaitable<Result<std::optional<std::string>>> LinesBody::next() {
   using Piece = std::optional<std::string>;
   if (ended_) co_return Piece();
+  if (!task_) {
+    ended_ = true;
+    co_return Piece("{\"error\":" + problem_text(503, kEvicted, std::nullopt, "") + "}\n");
+  }
+  place_->waiting_since.reset();
+  auto working = work();
+  auto piece = co_await std::move(working);
+  place_->waiting_since = queries_.clock().now();
+  co_return piece;
+}
+
+boost::asio::awaitable<Result<std::optional<std::string>>> LinesBody::work() {
+  using Piece = std::optional<std::string>;
   if (!first_ && !task_->finished()) {
     auto running = queries_.run(task_);
     Status status = co_await std::move(running);
@@ -28,6 +46,15 @@ boost::asio::awaitable<Result<std::optional<std::string>>> LinesBody::next() {
 }
 
 boost::asio::awaitable<Result<std::optional<std::string>>> RawBody::next() {
+  if (!task_) co_return Error(ErrorCode::unavailable, kEvicted);
+  place_->waiting_since.reset();
+  auto working = work();
+  auto piece = co_await std::move(working);
+  place_->waiting_since = queries_.clock().now();
+  co_return piece;
+}
+
+boost::asio::awaitable<Result<std::optional<std::string>>> RawBody::work() {
   using Piece = std::optional<std::string>;
   while (!task_->finished()) {
     auto running = queries_.run(task_);

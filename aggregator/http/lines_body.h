@@ -20,20 +20,30 @@ class LinesBody final : public net::BodyStream {
   using EndRecord = std::function<std::string(LinesTask&)>;
 
   // `task` has already made its first piece. `place` is held as long as this lives.
-  LinesBody(QueryRunner& queries, std::shared_ptr<LinesTask> task, std::shared_ptr<void> place,
-            EndRecord end_record)
+  LinesBody(QueryRunner& queries, std::shared_ptr<LinesTask> task,
+            std::shared_ptr<QueryPlace> place, EndRecord end_record)
       : queries_(queries),
         task_(std::move(task)),
         place_(std::move(place)),
-        end_record_(std::move(end_record)) {}
+        end_record_(std::move(end_record)) {
+    place_->give_up = [this] { drop(); };
+  }
 
   boost::asio::awaitable<Result<std::optional<std::string>>> next() override;
-  void abandoned() override { task_->cancel(); }
+  void abandoned() override {
+    if (task_) task_->cancel();
+  }
 
  private:
+  void drop() {
+    task_.reset();
+    place_.reset();
+  }
+  boost::asio::awaitable<Result<std::optional<std::string>>> work();
+
   QueryRunner& queries_;
-  std::shared_ptr<LinesTask> task_;
-  std::shared_ptr<void> place_;
+  std::shared_ptr<LinesTask> task_;    // null: the place went to another
+  std::shared_ptr<QueryPlace> place_;  // as task_
   EndRecord end_record_;
   bool first_ = true, ended_ = false;
 };
@@ -41,16 +51,26 @@ class LinesBody final : public net::BodyStream {
 // The exact bytes of a stream. A failure cuts the answer short: the missing last chunk tells.
 class RawBody final : public net::BodyStream {
  public:
-  RawBody(QueryRunner& queries, std::shared_ptr<RawTask> task, std::shared_ptr<void> place)
-      : queries_(queries), task_(std::move(task)), place_(std::move(place)) {}
+  RawBody(QueryRunner& queries, std::shared_ptr<RawTask> task, std::shared_ptr<QueryPlace> place)
+      : queries_(queries), task_(std::move(task)), place_(std::move(place)) {
+    place_->give_up = [this] { drop(); };
+  }
 
   boost::asio::awaitable<Result<std::optional<std::string>>> next() override;
-  void abandoned() override { task_->cancel(); }
+  void abandoned() override {
+    if (task_) task_->cancel();
+  }
 
  private:
+  void drop() {
+    task_.reset();
+    place_.reset();
+  }
+  boost::asio::awaitable<Result<std::optional<std::string>>> work();
+
   QueryRunner& queries_;
-  std::shared_ptr<RawTask> task_;
-  std::shared_ptr<void> place_;
+  std::shared_ptr<RawTask> task_;      // null: the place went to another
+  std::shared_ptr<QueryPlace> place_;  // as task_
 };
 
 }  // namespace logarithm::aggregator

@@ -21,7 +21,9 @@ LinesTask::LinesTask(Storage& storage, LinesRequest request)
 
 Status LinesTask::open(BlockingToken& token) {
   scanner_.reset();
-  LGR_TRY(view_, open_job(token, storage_, request_.job));
+  LGR_TRY(auto view, open_job(token, storage_, request_.job));
+  if (view_) view->take_damage(*view_);
+  view_ = std::move(view);
   ScanLimits limits;
   limits.memory = request_.memory;
   if (request_.limit) limits.keep = static_cast<std::size_t>(*request_.limit) + 1;

@@ -5,14 +5,31 @@
 
 namespace logarithm::aggregator {
 
-std::shared_ptr<void> QueryRunner::try_admit() {
+void QueryRunner::evict_one() {
+  std::shared_ptr<QueryPlace> longest;
+  for (const auto& weak : places_) {
+    auto place = weak.lock();
+    if (!place || !place->waiting_since || !place->give_up) continue;
+    if (clock_.now() - *place->waiting_since < options_.patience) continue;
+    if (!longest || *place->waiting_since < *longest->waiting_since) longest = std::move(place);
+  }
+  if (!longest) return;
+  ++evicted_;
+  const auto give_up = std::move(longest->give_up);
+  give_up();
+}
+
+std::shared_ptr<QueryPlace> QueryRunner::try_admit() {
+  std::erase_if(places_, [](const auto& place) { return place.expired(); });
+  if (*running_ >= options_.max_concurrent) evict_one();
   if (*running_ >= options_.max_concurrent) {
     ++refused_;
     return nullptr;
   }
   ++total_;
-  ++*running_;
-  return std::shared_ptr<void>(running_.get(), [running = running_](void*) { --*running; });
+  auto place = std::make_shared<QueryPlace>(running_);
+  places_.push_back(place);
+  return place;
 }
 
 boost::asio::awaitable<Status> QueryRunner::run(std::shared_ptr<QueryTask> task) {

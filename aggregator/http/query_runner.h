@@ -5,6 +5,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "aggregator/http/histogram.h"
 #include "common/async/blocking.h"
@@ -18,6 +21,7 @@ struct QueryOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(30);
   std::chrono::nanoseconds slice = std::chrono::milliseconds(50);
   std::size_t max_concurrent = 32;
+  std::chrono::nanoseconds patience = std::chrono::seconds(5);
   std::size_t memory = 256u << 20;  // decoded lines of one query, about, bytes
 };
 
@@ -37,6 +41,25 @@ class QueryTask {
   std::atomic<bool> cancelled_{false};
 };
 
+// A place among the running queries, given back when destroyed. I/O thread.
+class QueryPlace {
+ public:
+  explicit QueryPlace(std::shared_ptr<std::size_t> running) : running_(std::move(running)) {
+    ++*running_;
+  }
+  ~QueryPlace() { --*running_; }
+  QueryPlace(const QueryPlace&) = delete;
+  QueryPlace& operator=(const QueryPlace&) = delete;
+
+  // Since when a streamed answer waits for its client; absent while it works.
+  std::optional<MonotonicTime> waiting_since;
+  // Ends that answer: lets go of this place and of all that the answer holds.
+  std::function<void()> give_up;
+
+ private:
+  std::shared_ptr<std::size_t> running_;
+};
+
 // Runs queries on a worker pool in slices, so that many share it; with a deadline, a cap on how
 // many there are, and an end when the client leaves. Lives on one I/O thread.
 class QueryRunner {
@@ -44,8 +67,10 @@ class QueryRunner {
   QueryRunner(WorkerPool& pool, Clock& clock, QueryOptions options)
       : pool_(pool), clock_(clock), options_(options) {}
 
-  // A place among the running queries, given back when destroyed; null when all are taken.
-  std::shared_ptr<void> try_admit();
+  // A place among the running queries; null when all are taken. A client that has not taken the
+  // next piece of its answer for `patience` loses its place to one that asks: readers that stall
+  // shut nobody out.
+  std::shared_ptr<QueryPlace> try_admit();
 
   // Runs turns until one gives something. Error{timeout} past the deadline (counted anew by each
   // call: a stream that keeps giving never times out), Error{cancelled} when the client left.
@@ -57,14 +82,18 @@ class QueryRunner {
   std::uint64_t total() const { return total_; }
   std::uint64_t refused() const { return refused_; }
   std::uint64_t timeouts() const { return timeouts_; }
+  std::uint64_t evicted() const { return evicted_; }
   Histogram& seconds() { return seconds_; }
 
  private:
+  void evict_one();
+
   WorkerPool& pool_;
   Clock& clock_;
   QueryOptions options_;
   std::shared_ptr<std::size_t> running_ = std::make_shared<std::size_t>(0);
-  std::uint64_t total_ = 0, refused_ = 0, timeouts_ = 0;
+  std::uint64_t total_ = 0, refused_ = 0, timeouts_ = 0, evicted_ = 0;
+  std::vector<std::weak_ptr<QueryPlace>> places_;
   Histogram seconds_;
 };
 

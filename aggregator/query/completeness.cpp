@@ -41,6 +41,10 @@ StreamState state_of(const StreamFacts& facts, const std::optional<StreamProgres
   } else if (progress) {
     out.size = std::max(progress->size, out.end);
   }
+  if (!facts.ranges.empty()) {
+    out.missing_start = outside_gaps(facts.gaps, 0, facts.ranges.front().first);
+    out.pending += out.missing_start;
+  }
   for (std::size_t i = 1; i < facts.ranges.size(); ++i) {
     out.pending += outside_gaps(facts.gaps, facts.ranges[i - 1].end, facts.ranges[i].first);
   }
@@ -52,6 +56,8 @@ StreamState state_of(const StreamFacts& facts, const std::optional<StreamProgres
   } else if (!facts.closed && !progress) {
     const std::string host = facts.versions.empty() ? "" : facts.versions.back().host;
     out.why = "no agent reports on the open streams" + (host.empty() ? "" : " of host " + host);
+  } else if (out.missing_start > 0) {
+    out.why = "the beginning is not stored";
   } else if (out.pending > 0) {
     out.why = "bytes are still to come";
   }
@@ -93,7 +99,11 @@ Completeness completeness_of(const JobView& view, const ProgressLookup& progress
     for (const std::string& loss : losses) reason += " " + loss;
     out.reasons.push_back(std::move(reason));
   }
-  out.complete = out.lagging == 0 && out.gaps == 0;
+  if (const JobView::Damage& damage = view.damage(); !damage.blocks.empty()) {
+    out.reasons.push_back(std::to_string(damage.lines) + " lines left out: " +
+                          std::to_string(damage.blocks.size()) + " stored blocks are damaged");
+  }
+  out.complete = out.lagging == 0 && out.gaps == 0 && view.damage().blocks.empty();
   return out;
 }
 

@@ -25,6 +25,7 @@ struct StreamState {
   std::uint64_t first = 0, end = 0;  // stored: first and last offset
   std::uint64_t size = 0;            // of the file, as far as anybody said
   std::uint64_t pending = 0;         // bytes that exist and are neither stored nor lost
+  std::uint64_t missing_start = 0;   // of these, before the first stored one
   bool lagging = false;              // pending bytes, or nobody can say that there are none
   bool has_loss = false;             // a gap that left bytes of the job out
   std::string why;                   // of lagging; empty otherwise

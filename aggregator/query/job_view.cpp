@@ -39,6 +39,13 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
   }
 }
 
+bool JobView::note_damage(const BlockRef& block, const Error& error) {
+  if (error.code() != ErrorCode::corrupt) return false;
+  const StreamId& stream = snapshot_->streams()[block.stream].id;
+  if (damage_.blocks.emplace(stream, block.first).second) damage_.lines += block.lines;
+  return true;
+}
+
 const StreamJoin* JobView::join_of(const BlockRef& block) const {
   const std::vector<StreamJoin>& joins = joins_[block.stream];
   for (const StreamJoin& join : joins) {

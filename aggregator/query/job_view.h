@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregator/store/storage.h"
@@ -45,10 +47,22 @@ class JobView {
   const StreamJoin* join_at(std::size_t stream, std::uint64_t offset) const;
   std::optional<std::size_t> find_stream(const StreamId& id) const;
 
+  // Blocks that could not be read. An answer leaves them out and its completeness says so: one bad
+  // sector must not hide the rest of a job.
+  struct Damage {
+    std::set<std::pair<StreamId, std::uint64_t>> blocks;  // (stream, first offset)
+    std::uint64_t lines = 0;                              // in them
+  };
+  // True, and noted, when `error` means that the block is damaged.
+  bool note_damage(const BlockRef& block, const Error& error);
+  const Damage& damage() const { return damage_; }
+  void take_damage(const JobView& older) { damage_ = older.damage_; }
+
  private:
   JobKey key_;
   std::shared_ptr<JobSnapshot> snapshot_;
   StreamAttributes no_attributes_;
+  Damage damage_;
   std::vector<std::vector<StreamJoin>> joins_;
 };
 

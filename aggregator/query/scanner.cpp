@@ -57,24 +57,27 @@ Status Scanner::open_next_block(BlockingToken& token) {
   run.block = candidates_.back();
   candidates_.pop_back();
   if (limits_.prune) {
-    LGR_TRY(Verdict verdict, pruner_.judge_block(token, run.block));
-    if (verdict == Verdict::never) {
+    auto verdict = pruner_.judge_block(token, run.block);
+    if (!verdict.ok()) {
+      return view_.note_damage(run.block, verdict.error()) ? Status() : verdict.error();
+    }
+    if (*verdict == Verdict::never) {
       ++stats_.pruned;
       return {};
     }
-    run.verified = verdict == Verdict::always;
+    run.verified = *verdict == Verdict::always;
   }
   return fill(token, std::move(run), std::nullopt);
 }
 
 Status Scanner::fill(BlockingToken& token, Run run, const std::optional<OrderKey>& after) {
   ++stats_.decoded;
-  LGR_TRY(BlockRows read,
-          read_rows(token, view_, run.block, plan_, after, run.verified, limits_.keep));
-  if (read.rows.empty()) return {};
-  run.rows = std::move(read.rows);
+  auto read = read_rows(token, view_, run.block, plan_, after, run.verified, limits_.keep);
+  if (!read.ok()) return view_.note_damage(run.block, read.error()) ? Status() : read.error();
+  if (read->rows.empty()) return {};
+  run.rows = std::move(read->rows);
   std::reverse(run.rows.begin(), run.rows.end());
-  run.more = read.more;
+  run.more = read->more;
   run.bytes = 0;
   for (const QueryLine& row : run.rows) run.bytes += memory_of(row);
   bytes_ += run.bytes;
@@ -152,6 +155,12 @@ Result<ScanState> Scanner::next(BlockingToken& token, const ScanTurn& turn,
 Counter::Counter(JobView& view, ScanPlan plan)
     : view_(view), plan_(std::move(plan)), pruner_(plan_.predicate, view) {}
 
+Result<std::uint64_t> Counter::count_block(BlockingToken& token, const BlockRef& block) {
+  LGR_TRY(Verdict verdict, pruner_.judge_block(token, block));
+  if (verdict == Verdict::never) return std::uint64_t{0};
+  return count_rows(token, view_, block, plan_, verdict == Verdict::always);
+}
+
 Result<ScanState> Counter::next(BlockingToken& token, const std::function<bool()>& time_is_up) {
   if (!loaded_) {
     LGR_TRY(candidates_, view_.snapshot().candidates(token, filter_of(plan_, view_, true)));
@@ -161,11 +170,9 @@ Result<ScanState> Counter::next(BlockingToken& token, const std::function<bool()
     if (time_is_up && time_is_up()) return ScanState::more;
     const BlockRef block = candidates_.back();
     candidates_.pop_back();
-    LGR_TRY(Verdict verdict, pruner_.judge_block(token, block));
-    if (verdict == Verdict::never) continue;
-    LGR_TRY(std::uint64_t found,
-            count_rows(token, view_, block, plan_, verdict == Verdict::always));
-    count_ += found;
+    auto found = count_block(token, block);
+    if (!found.ok() && !view_.note_damage(block, found.error())) return found.error();
+    count_ += found.ok() ? *found : 0;
   }
   return ScanState::finished;
 }

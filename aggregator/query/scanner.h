@@ -93,6 +93,8 @@ class Counter {
   const Predicate& predicate() const { return plan_.predicate; }
 
  private:
+  Result<std::uint64_t> count_block(BlockingToken& token, const BlockRef& block);
+
   JobView& view_;
   ScanPlan plan_;
   Pruner pruner_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "aggregator/store/directory_listing.h"
 #include "aggregator/store/range_set.h"
 #include "common/base/logging.h"
 
@@ -18,10 +19,10 @@ struct PartFiles {
   std::uint32_t next = 0;
 };
 
-PartFiles list_parts(const std::string& directory) {
+Result<PartFiles> list_parts(const std::string& directory) {
   PartFiles files;
-  std::error_code problem;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, problem)) {
+  LGR_TRY(auto entries, list_directory(directory));
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("part-")) continue;
     std::uint32_t number = 0;
@@ -51,7 +52,7 @@ Result<std::shared_ptr<JobStore>> JobStore::open(BlockingToken& token, Catalogue
   if (problem) return errno_error(problem.value(), "create " + directory);
   auto store = std::shared_ptr<JobStore>(
       new JobStore(catalogue, job, std::move(directory), options, clock, counters));
-  const PartFiles files = list_parts(store->directory_);
+  LGR_TRY(PartFiles files, list_parts(store->directory_));
   store->next_part_ = files.next;
   std::lock_guard lock(store->write_);
   for (std::uint32_t part : files.parts) LGR_CHECK(store->open_part(token, part));
@@ -64,7 +65,13 @@ Result<std::shared_ptr<JobStore>> JobStore::open(BlockingToken& token, Catalogue
 
 Status JobStore::open_part(BlockingToken& token, std::uint32_t part) {
   const std::string path = part_path(part);
-  auto shard = Shard::open(token, path, job_.key, part, options_.database);
+  std::vector<StreamId> streams;
+  auto open = [&]() -> Result<std::unique_ptr<Shard>> {
+    LGR_TRY(auto shard, Shard::open(token, path, job_.key, part, options_.database));
+    LGR_TRY(streams, shard->streams(token));
+    return shard;
+  };
+  auto shard = open();
   if (!shard.ok() && shard.error().code() == ErrorCode::corrupt) {
     counters_.quarantined.fetch_add(1);
     LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, shard.error().to_string());
@@ -74,7 +81,6 @@ Status JobStore::open_part(BlockingToken& token, std::uint32_t part) {
   if (!shard.ok()) return shard.error().with_context("open shard");
   LGR_CHECK(catalogue_.add_part(token, job_, part));
   // The shards are the truth: what a lost or older catalogue lacks is put back.
-  LGR_TRY(auto streams, (*shard)->streams(token));
   LGR_CHECK(catalogue_.add_streams(token, job_, part, streams));
   parts_.push_back(std::move(*shard));
   part_count_.store(parts_.size());
@@ -93,24 +99,37 @@ Status JobStore::roll_if_full(BlockingToken& token) {
   return {};
 }
 
+// A write reads older parts too. The newest is blamed only when no older one is found damaged:
+// moving a whole part aside for another's damage would hide its lines, and go on for ever.
+std::size_t JobStore::damaged_part(BlockingToken& token) {
+  for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
+    auto whole = parts_[i]->is_whole(token);
+    if (!whole.ok() ? whole.error().code() == ErrorCode::corrupt : !*whole) return i;
+  }
+  return parts_.size() - 1;
+}
+
 void JobStore::after_failure(BlockingToken& token, const Error& error) {
   for (auto& part : parts_) part->forget();
   if (error.code() != ErrorCode::corrupt) return;
-  // Damage that shows only now. The part is moved aside whole and a new one begun: what agents send
-  // is taken again, and nobody loops over a broken file.
-  const std::uint32_t part = parts_.back()->part();
+  // Damage that shows only now. The part is moved aside whole and, when it was the one written to,
+  // a new one begun: what agents send is taken again, and nobody loops over a broken file.
+  const std::size_t at = damaged_part(token);
+  const bool newest = at + 1 == parts_.size();
+  const std::uint32_t part = parts_[at]->part();
   counters_.quarantined.fetch_add(1);
   LGR_ERROR("shard damaged, moved aside part={} error=\"{}\"", part, error.to_string());
-  parts_.pop_back();
+  const auto place = static_cast<std::ptrdiff_t>(at);
+  parts_.erase(parts_.begin() + place);
   {
     std::lock_guard lock(read_);
-    reader_parts_.pop_back();
-    readers_.pop_back();
+    reader_parts_.erase(reader_parts_.begin() + place);
+    readers_.erase(readers_.begin() + place);
     facts_.reset();
   }
   Status moved = quarantine(token, part_path(part));
   if (moved.ok()) moved = catalogue_.remove_part(token, job_, part);
-  if (moved.ok()) moved = open_part(token, next_part_++);
+  if (moved.ok() && newest) moved = open_part(token, next_part_++);
   if (!moved.ok()) LGR_ERROR("no new shard error=\"{}\"", moved.error().to_string());
   part_count_.store(parts_.size());
 }

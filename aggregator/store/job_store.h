@@ -72,6 +72,7 @@ class JobStore {
   Status open_part(BlockingToken&, std::uint32_t part);
   Status roll_if_full(BlockingToken&);
   // After a failed write: forgets what was cached and moves a damaged part aside.
+  std::size_t damaged_part(BlockingToken&);
   void after_failure(BlockingToken&, const Error& error);
   Result<bool> seal_some(BlockingToken&);
   Status seal_run(BlockingToken&, std::uint32_t part, const SealRun& run);

@@ -40,6 +40,12 @@ Status Shard::check_identity(BlockingToken& token, const JobKey& job) {
   return transaction.commit();
 }
 
+Result<bool> Shard::is_whole(BlockingToken& token) {
+  LGR_TRY(Statement check, database_->prepare("PRAGMA quick_check(1)"));
+  LGR_TRY(bool row, check.step(token));
+  return row && check.bytes(0) == "ok";
+}
+
 // ---- streams
 
 Result<Shard::Stream*> Shard::find_stream(BlockingToken& token, const StreamId& id) {

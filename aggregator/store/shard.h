@@ -42,6 +42,9 @@ class Shard {
                                              const JobKey& job, std::uint32_t part,
                                              const Database::Options& options);
 
+  // Reads the whole file for damage: only for when something is known to be wrong.
+  Result<bool> is_whole(BlockingToken&);
+
   Database& database() { return *database_; }
   std::uint32_t part() const { return part_; }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "aggregator/store/directory_listing.h"
 #include "aggregator/store/job_snapshot.h"
 #include "common/base/logging.h"
 
@@ -21,6 +22,12 @@ std::optional<std::uint64_t> free_bytes_of(const std::string& directory) {
 Result<JobKey> owner_of(BlockingToken& token, const std::string& path) {
   // Not read-only: after a crash the WAL must be recovered.
   LGR_TRY(auto database, Database::open(token, path, Database::Options{}));
+  LGR_TRY(Statement tables,
+          database->prepare("SELECT count(*) FROM sqlite_master WHERE name='meta'"));
+  LGR_TRY(bool counted, tables.step(token));
+  if (!counted || tables.integer(0) == 0) {
+    return Error(ErrorCode::corrupt, path + ": names no job");
+  }
   LGR_TRY(Statement rows, database->prepare("SELECT (SELECT value FROM meta WHERE key='tenant'), "
                                             "(SELECT value FROM meta WHERE key='job')"));
   LGR_TRY(bool found, rows.step(token));
@@ -57,9 +64,11 @@ std::string SqliteStorage::directory_of(const JobKey& job) const {
 
 Status SqliteStorage::scan(BlockingToken& token) {
   std::error_code problem;
-  for (const auto& tenant : fs::directory_iterator(options_.data_dir, problem)) {
+  LGR_TRY(auto tenants, list_directory(options_.data_dir));
+  for (const auto& tenant : tenants) {
     if (!tenant.is_directory(problem)) continue;
-    for (const auto& job : fs::directory_iterator(tenant.path(), problem)) {
+    LGR_TRY(auto jobs, list_directory(tenant.path().string()));
+    for (const auto& job : jobs) {
       if (!job.is_directory(problem)) continue;
       Status status = scan_job(token, job.path().string());
       if (!status.ok()) {
@@ -72,9 +81,9 @@ Status SqliteStorage::scan(BlockingToken& token) {
 }
 
 Status SqliteStorage::scan_job(BlockingToken& token, const std::string& directory) {
-  std::error_code problem;
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(directory, problem)) {
+  LGR_TRY(auto entries, list_directory(directory));
+  for (const auto& entry : entries) {
     if (entry.path().extension() == ".db") files.push_back(entry.path().string());
   }
   for (const std::string& path : files) {
@@ -82,7 +91,9 @@ Status SqliteStorage::scan_job(BlockingToken& token, const std::string& director
     if (key.ok() && directory_of(*key) != directory) {
       key = Error(ErrorCode::corrupt, path + ": belongs to another job");
     }
-    if (!key.ok() && key.error().code() != ErrorCode::unavailable) {
+    // Only damage moves a shard aside: one that cannot be opened now (no space, no descriptors, no
+    // permission) is whole, and is served when it can be opened.
+    if (!key.ok() && key.error().code() == ErrorCode::corrupt) {
       counters_.quarantined.fetch_add(1);
       LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, key.error().to_string());
       LGR_CHECK(quarantine(token, path));
@@ -222,7 +233,9 @@ Result<JobKey> SqliteStorage::job_of(BlockingToken& token, const std::string& te
 void SqliteStorage::measure(BlockingToken&) {
   StorageStats stats;
   std::error_code problem;
-  for (const auto& entry : fs::recursive_directory_iterator(options_.data_dir, problem)) {
+  auto entries = list_directory(options_.data_dir, true);
+  if (!entries.ok()) return;  // the last measurement stays
+  for (const auto& entry : *entries) {
     const auto size = entry.is_regular_file(problem) ? entry.file_size(problem) : 0;
     if (problem) continue;  // went away meanwhile
     const std::string name = entry.path().filename().string();

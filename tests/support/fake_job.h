@@ -62,6 +62,10 @@ class FakeJob final : public aggregator::JobSnapshot {
     blocks_.push_back({block, header, std::move(encoded->bytes)});
   }
 
+  // One flipped bit, as a bad disk would do it.
+  void damage_block(std::size_t block, std::size_t byte) { blocks_[block].bytes[byte] ^= 1; }
+  std::size_t block_size(std::size_t block) const { return blocks_[block].bytes.size(); }
+
   std::vector<aggregator::StreamFacts>& facts() { return streams_; }
   int blocks_read = 0;
 

@@ -166,6 +166,7 @@ class FaultSourceFs final : public SourceFs {
  public:
   Result<std::unique_ptr<SourceFile>> open(BlockingToken& token, const std::string& path) override {
     if (hit()) return lost();
+    if (open_files >= most_open) return Error(ErrorCode::no_space, "too many open files");
     LGR_TRY(auto file, real_.open(token, path));
     return std::unique_ptr<SourceFile>(std::make_unique<File>(*this, std::move(file)));
   }
@@ -182,11 +183,15 @@ class FaultSourceFs final : public SourceFs {
   std::optional<std::uint64_t> inode;  // every file says this inode: reuse
   int fail_at = -1;                    // the call with this number is refused (once)
   int calls = 0;
+  std::size_t open_files = 0, most_open = SIZE_MAX;
 
  private:
   class File final : public SourceFile {
    public:
-    File(FaultSourceFs& fs, std::unique_ptr<SourceFile> real) : fs_(fs), real_(std::move(real)) {}
+    File(FaultSourceFs& fs, std::unique_ptr<SourceFile> real) : fs_(fs), real_(std::move(real)) {
+      ++fs_.open_files;
+    }
+    ~File() override { --fs_.open_files; }
     Result<FileFacts> facts(BlockingToken& token) override {
       if (fs_.hit()) return lost();
       return fs_.tune(real_->facts(token));

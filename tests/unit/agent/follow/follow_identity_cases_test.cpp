@@ -46,6 +46,25 @@ TEST_CASE("case 05: without birth times another head under one inode is the next
   CHECK(f.log.problems.empty());
 }
 
+TEST_CASE("Follower: more files than descriptors are all read, in `once` mode too") {
+  for (const bool once : {false, true}) {
+    FollowFixture f;
+    f.fs.most_open = 6;
+    f.options.max_open = 3;
+    f.options.once = once;
+    for (int i = 0; i < 40; ++i) f.append("a" + std::to_string(i) + ".log", numbered(0, 5));
+    f.glob("a");
+    for (int i = 0; i < 60; ++i) f.run(seconds(1));
+    CHECK(f.texts().size() == 200);
+    CHECK(f.follower().stats().open_waits > 0);
+    if (once) CHECK(f.follower().finished());
+    f.append("a7.log", numbered(5, 2));
+    for (int i = 0; i < 10 && !once; ++i) f.run(seconds(1));
+    if (!once) CHECK(f.texts().size() == 202);
+    CHECK(f.log.problems.empty());
+  }
+}
+
 TEST_CASE("case 06: a stored offset beyond the end of the new file is not used") {
   FollowFixture f;
   f.fs.inode = 77;

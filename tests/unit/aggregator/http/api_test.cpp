@@ -8,6 +8,7 @@
 
 #include "common/async/worker_pool.h"
 #include "tests/support/fake_storage.h"
+#include "tests/support/manual_clock.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -250,6 +251,29 @@ TEST_CASE("Api: over the deadline is 504, over the cap 503, without a token 401"
   CHECK(f.get(kLines, {}, {{"Authorization", "Bearer wrong"}}).status == 401);
   CHECK(f.get(kLines, {}, {{"Authorization", "Bearer secret"}}).status == 200);
   CHECK(f.get("/healthz").status == 200);
+}
+
+TEST_CASE("QueryRunner: an answer whose client stalls loses its place to one that asks") {
+  Fixture f;
+  test::ManualClock clock;
+  QueryOptions options;
+  options.max_concurrent = 2;
+  QueryRunner queries(f.pool, clock, options);
+  auto working = queries.try_admit();
+  auto stalled = queries.try_admit();
+  stalled->give_up = [&] { stalled.reset(); };
+  CHECK(queries.try_admit() == nullptr);
+  stalled->waiting_since = clock.now();
+  boost::asio::io_context io;
+  clock.advance(io, options.patience / 2);
+  CHECK(queries.try_admit() == nullptr);
+  clock.advance(io, options.patience);
+  auto next = queries.try_admit();
+  CHECK(next != nullptr);
+  CHECK(stalled == nullptr);
+  CHECK(queries.running() == 2);
+  CHECK(queries.evicted() == 1);
+  CHECK(queries.try_admit() == nullptr);
 }
 
 TEST_CASE("Api: count, jobs, streams, processes, status and metrics answer") {

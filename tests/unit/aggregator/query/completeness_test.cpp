@@ -52,6 +52,30 @@ TEST_CASE("StreamState: a hole between ranges is pending unless a gap explains i
   CHECK(state_of(facts, std::nullopt).has_loss);
 }
 
+TEST_CASE("StreamState: a beginning that is not stored is pending unless a gap explains it") {
+  StreamFacts facts = facts_of({{50, 100}});
+  CHECK(state_of(facts, alive(100)).lagging);
+  CHECK(state_of(facts, alive(100)).pending == 50);
+  facts.gaps.push_back(Gap{0, 50, "deleted", 0});
+  CHECK(state_of(facts, alive(100)).pending == 0);
+}
+
+TEST_CASE("Completeness: an answer without a damaged block is not complete") {
+  auto job = std::make_shared<test::FakeJob>();
+  job->add_stream(StreamId{StreamBase{1, 1}, 0}, {});
+  job->facts()[0].closed = wire::Closed{{}, "j", 0, "exited"};
+  JobView view(JobKey{"default", "j"}, job);
+  BlockRef block;
+  block.lines = 7;
+  CHECK_FALSE(view.note_damage(block, Error(ErrorCode::unavailable, "busy")));
+  CHECK(view.note_damage(block, Error(ErrorCode::corrupt, "block: checksum")));
+  CHECK(view.note_damage(block, Error(ErrorCode::corrupt, "block: checksum")));
+  const auto nobody = [](const StreamId&) { return std::optional<StreamProgress>(); };
+  const auto all = completeness_of(view, nobody, [](std::size_t) { return true; });
+  CHECK(!all.complete);
+  CHECK(all.reasons == std::vector<std::string>{"7 lines left out: 1 stored blocks are damaged"});
+}
+
 TEST_CASE("Completeness: sums streams up, with reasons") {
   auto job = std::make_shared<test::FakeJob>();
   job->add_stream(StreamId{StreamBase{1, 1}, 0}, {});

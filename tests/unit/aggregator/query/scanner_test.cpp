@@ -311,6 +311,51 @@ TEST_CASE("Scanner: a word that lies in no block's template or variable reads no
   });
 }
 
+TEST_CASE("Scanner: a damaged block is left out and noted, the others are answered") {
+  on_worker([](BlockingToken& token) {
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+      CAPTURE(seed);
+      std::mt19937 random(seed);
+      auto job = std::make_shared<FakeJob>();
+      const StreamId id{StreamBase{1, 1}, 0};
+      const std::size_t stream = job->add_stream(id, {attributes(0, 0, "n1", "stdout", 0)});
+      std::vector<std::vector<Line>> kept(1);
+      std::uint64_t offset = 0, hurt_first = 0;
+      const auto hurt = random() % 3;
+      for (std::size_t b = 0; b < 3; ++b) {
+        std::vector<Line> lines;
+        const std::uint64_t first = offset;
+        for (int i = 0; i < 10; ++i) {
+          lines.push_back(make_line(offset, static_cast<UnixNanos>(offset), "x step"));
+          offset = lines.back().end();
+        }
+        job->add_block(stream, 0, lines);
+        if (b == hurt) {
+          hurt_first = first;
+        } else {
+          kept[0].insert(kept[0].end(), lines.begin(), lines.end());
+        }
+      }
+      // Behind the fixed part, whose version and lengths are judged before the checksum.
+      job->damage_block(hurt, 64 + random() % (job->block_size(hurt) - 64));
+      const auto direction = seed % 2 == 0 ? Direction::forward : Direction::backward;
+      const ScanPlan plan = plan_of({{"grep", "st.p"}}, direction);
+
+      JobView view(JobKey{"default", "j"}, job);
+      CHECK(scan_all(token, view, plan, ScanLimits(), 7) == expected_keys(view, kept, plan));
+      CHECK(view.damage().lines == 10);
+      REQUIRE(view.damage().blocks.size() == 1);
+      CHECK(view.damage().blocks.begin()->second == hurt_first);
+
+      JobView counted(JobKey{"default", "j"}, job);
+      Counter counter(counted, plan);
+      REQUIRE(counter.next(token, {}).ok());
+      CHECK(counter.count() == 20);
+      CHECK(counted.damage().lines == 10);
+    }
+  });
+}
+
 TEST_CASE("Scanner: a turn whose time is up gives what it has and goes on later") {
   on_worker([](BlockingToken& token) {
     std::mt19937 random(7);
