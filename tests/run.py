@@ -2,7 +2,8 @@
 """Builds and runs the tests; prints every failure and ends with `N passed, N failed`.
 
     run.py              lint, unit tests (dev), end-to-end tests (release): what ./test runs
-    run.py --ci         the same, then the unit tests under ASan+UBSan, a clang build, fuzzing
+    run.py --ci         the same, then the unit tests under ASan+UBSan and a clang build
+    run.py --fuzz       builds the fuzz targets and runs each for 30 s, nothing else
 """
 import glob
 import os
@@ -92,7 +93,7 @@ def fuzz():
                    "-print_final_stats=1", corpus] + ([seeds] if os.path.isdir(seeds) else []))
 
 
-def main():
+def everything():
     run("lint", [sys.executable, "tests/lint.py"])
     if build("dev"):
         doctests("dev")
@@ -103,7 +104,13 @@ def main():
         if build("asan"):
             doctests("asan", {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
         build("clang")
+
+
+def main():
+    if "--fuzz" in sys.argv[1:]:
         fuzz()
+    else:
+        everything()
     for name in failed:
         print("failed:", name)
     print(f"{passed} passed, {len(failed)} failed")

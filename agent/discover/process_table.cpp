@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMaxEnvironment = 2u << 20;  // the kernel's own default limit for exec
 constexpr std::size_t kMaxCommandLine = 16u << 10;
 constexpr int kMaxDepth = 64;
+constexpr std::int32_t kInit = 1;
 constexpr std::int32_t kKernelThreads = 2;  // their common parent
 
 bool is_gone(char state) { return state == 'Z' || state == 'X' || state == 'x'; }
@@ -110,6 +111,7 @@ void ProcessTable::examine(BlockingToken& token, std::int32_t pid, UnixNanos now
   if (is_new) {
     seen = Seen{};
     seen.first_seen = now;
+    seen.first_parent = stat->parent;
     watch_.remove(pid);
   }
   seen.stat = stat.value();
@@ -207,13 +209,35 @@ const ProcessTable::Seen* ProcessTable::top_of(const Seen& seen) const {
   return top;
 }
 
-// A helper that its rank left behind, and that was never seen while the rank lived.
+// The parent of `seen` has ended, so it was adopted: by init, or by another ancestor that collects
+// orphans. A relaunch of the rank has a launcher of its own, or the one that `top` had.
+bool ProcessTable::is_left_behind(const Seen& seen, const Seen& top) const {
+  const std::int32_t parent = seen.stat.parent;
+  if (parent == top.first_parent) return false;
+  if (parent == kInit) return true;
+  std::int32_t ancestor = top.stat.parent;
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    if (ancestor == parent) return true;
+    const Seen* above = find(ancestor);
+    if (above == nullptr) return false;
+    ancestor = above->stat.parent;
+  }
+  return false;
+}
+
+// The rank of a helper whose ancestors below the rank had ended before any scan saw them (shells
+// and wrappers fork such chains), or that its rank left behind.
 std::string ProcessTable::orphan_owner(const Seen& seen) const {
   const UnixNanos start = start_of(seen);
   for (const auto& [key, rank] : ranks_) {
     const ProcessInfo& info = rank.info;
-    if (info.exit && info.identity == seen.identity->variables && info.start <= start &&
-        start <= *info.exit - info.exit_error) {
+    if (info.identity != seen.identity->variables || info.start > start) continue;
+    if (info.exit) {
+      if (start <= *info.exit - info.exit_error) return key;
+      continue;
+    }
+    const Seen* top = find(info.pid);
+    if (top != nullptr && top != &seen && key_of(*top) == key && is_left_behind(seen, *top)) {
       return key;
     }
   }
@@ -237,6 +261,9 @@ void ProcessTable::assign(BlockingToken& token, UnixNanos now) {
     if (seen.owner.empty()) {
       const Seen* top = top_of(seen);
       if (top == &seen) {
+        const std::int32_t parent = seen.stat.parent;
+        const bool lost = parent > kInit && parent != self_ && find(parent) == nullptr;
+        if (lost && now - seen.first_seen < kParentWait) continue;
         seen.owner = orphan_owner(seen);
         if (seen.owner.empty()) seen.owner = key_of(seen);
       } else {

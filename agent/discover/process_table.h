@@ -59,6 +59,9 @@ class ProcessTable {
 
   static constexpr UnixNanos kMinRecheck = 100'000'000;
   static constexpr UnixNanos kMaxRecheck = 60'000'000'000;
+  // How long a process waits whose parent was in no list: it ended meanwhile, and the next look
+  // sees who adopted the child; or it is hidden from us.
+  static constexpr UnixNanos kParentWait = 250'000'000;
   static constexpr UnixNanos kKeepEnded = 600'000'000'000;
   static constexpr UnixNanos kReportAlive = 15'000'000'000;
 
@@ -72,7 +75,8 @@ class ProcessTable {
     bool unreadable = false;
     bool dead = false;        // exited, though /proc may still list it
     bool below_rank = false;  // ranks or launchers are, or were, among its descendants
-    std::string owner;        // key of the rank that it belongs to
+    std::int32_t first_parent = 0;
+    std::string owner;  // key of the rank that it belongs to
     UnixNanos first_seen = 0;
     UnixNanos next_check = 0;
   };
@@ -88,6 +92,7 @@ class ProcessTable {
   const Seen* find(std::int32_t pid) const;
   const Seen* top_of(const Seen& seen) const;
   std::string orphan_owner(const Seen& seen) const;
+  bool is_left_behind(const Seen& seen, const Seen& top) const;
   void assign(BlockingToken&, UnixNanos now);
   RankProcess& rank_of(BlockingToken&, Seen& top, UnixNanos now);
   void fill(BlockingToken&, const Seen& top, RankProcess& rank, UnixNanos now);

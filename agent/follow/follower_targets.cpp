@@ -258,23 +258,26 @@ Status Follower::update_attributes(BlockingToken& token, Tail& tail) {
   wanted.version = old.version;
   wanted.from = old.from;
   if (wanted == old) {
+    tail.shared = tail.shared || shared;
     tail.facts_changed = false;
     return {};
   }
 
   const bool nothing_yet = old.from == tail.writer->position() && !tail.writer->pending();
-  const bool learned = old.process.empty() && wanted.job == old.job &&
+  const bool learned = !tail.shared && old.process.empty() && wanted.job == old.job &&
                        tail.file.facts().birth + 5'000'000'000 >= start_of(wanted.process);
   const bool same_writer = wanted.process == old.process && wanted.job == old.job &&
                            (!old.attempt || old.attempt == wanted.attempt) &&
                            (!old.rank || old.rank == wanted.rank);
   if (nothing_yet || learned || same_writer || forgot) {
     tail.writer->correct(wanted);
+    tail.shared = tail.shared || shared;
   } else {
     if (tail.writer->blocked()) return {};
     if (tail.writer->unfinished()) tail.writer->flush(StreamParser::Flush::idle, wall_, now_);
     LGR_CHECK(tail.writer->commit(token));
     tail.writer->next_version(wanted);
+    tail.shared = shared;
   }
   tail.writer->set_context(context_of(tail, wanted));
   LGR_CHECK(tail.writer->commit_facts(token));

@@ -44,6 +44,7 @@ struct Follower::Tail {
   bool asked = false;
   std::optional<std::uint64_t> scan;  // unread bytes wait until more scans were made than this
   MonotonicTime scan_since;
+  bool shared = false;        // several processes of different ranks wrote this version
   bool facts_changed = true;  // targets or names: attributes may need a version
   bool moved = false;         // a target lost it: ask the descriptor for the new name
   std::optional<MonotonicTime> unnamed_since;  // no target names it

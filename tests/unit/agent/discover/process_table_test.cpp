@@ -99,6 +99,55 @@ TEST_CASE_FIXTURE(Fixture, "Process table: a helper that outlives its rank is no
   CHECK(living().contains(1));
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "Process table: a helper whose parent was never seen is no new process") {
+  proc.put({.pid = 5, .parent = 1, .start_ticks = 400});
+  proc.put({.pid = 10, .parent = 5, .start_ticks = 500, .environment = worker(2)});
+  scan(kStart);
+  // Forked by a subshell of 10 that ended between the list and the look at it.
+  proc.put({.pid = 12, .parent = 11, .start_ticks = 600, .environment = worker(2)});
+  scan(kStart + kSecond);
+  CHECK(table.ranks().size() == 1);
+
+  std::int32_t adopted_by = 1;
+  SUBCASE("init adopts it") {}
+  SUBCASE("a launcher's ancestor adopts it") {
+    proc.put({.pid = 3, .parent = 1, .start_ticks = 300});
+    proc.put({.pid = 5, .parent = 3, .start_ticks = 400});
+    adopted_by = 3;
+  }
+  proc.put({.pid = 12, .parent = adopted_by, .start_ticks = 600, .environment = worker(2)});
+  scan(kStart + 100 * kSecond);
+
+  REQUIRE(table.ranks().size() == 1);
+  CHECK(living().at(2)->pids == std::vector<std::int32_t>{10, 12});
+}
+
+TEST_CASE_FIXTURE(Fixture, "Process table: a relaunch beside the dying rank is a new process") {
+  proc.put({.pid = 5, .parent = 1, .start_ticks = 400});
+  proc.put({.pid = 10, .parent = 5, .start_ticks = 500, .environment = worker(2)});
+  scan(kStart);
+  std::int32_t launcher = 5;
+  SUBCASE("by the same launcher") {}
+  SUBCASE("by another one") {
+    proc.put({.pid = 20, .parent = 1, .start_ticks = 700});
+    launcher = 20;
+  }
+  proc.put({.pid = 21, .parent = launcher, .start_ticks = 800, .environment = worker(2)});
+  scan(kStart + kSecond);
+
+  CHECK(table.ranks().size() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "Process table: a rank whose parent stays hidden is found a moment later") {
+  proc.put({.pid = 10, .parent = 9, .start_ticks = 500, .environment = worker(2)});
+  scan(kStart);
+  CHECK(table.ranks().empty());
+  scan(kStart + ProcessTable::kParentWait);
+  CHECK(table.ranks().size() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "Process table: an exit is bounded by when it was last seen alive") {
   proc.put({.pid = 10, .environment = worker(0)});
   scan(kStart);

@@ -387,6 +387,29 @@ TEST_CASE(
   CHECK(stream.versions.at(1).from == numbered(0, 10).size());
 }
 
+TEST_CASE(
+    "Follower: what several ranks wrote is never said to be of the next run's first process") {
+  FollowFixture f;
+  FollowTarget shared = f.target("stdout");
+  shared.shared = true;
+  f.append("stdout", numbered(0, 10));
+  f.follower().set_targets({shared});
+  f.run();
+  FollowTarget next = f.target("stdout");
+  next.process = "node1/20/" + std::to_string(f.clock.wall_now());  // soon after the file's birth
+  next.rank = 0;
+  f.follower().set_targets({next});
+  f.run();
+  f.append("stdout", "next\n");
+  f.run();
+
+  const MemoryLog::Stream& stream = *f.streams()[0];
+  REQUIRE(stream.versions.size() == 2);
+  CHECK(!stream.versions.at(0).rank);
+  CHECK(stream.versions.at(1).rank == 0);
+  CHECK(stream.versions.at(1).from == numbered(0, 10).size());
+}
+
 TEST_CASE("Follower: a stream that nobody names after a restart is read to its end and closed") {
   FollowFixture f;
   f.append("out.log", numbered(0, 10));

@@ -27,10 +27,12 @@ StreamFacts stream(std::optional<UnixNanos> first, std::optional<UnixNanos> last
   return out;
 }
 
-const std::vector<ProcessFacts> kTwoAttempts = {process(1, 0, 100, 200), process(2, 0, 110, 260),
-                                                process(3, 1, 300, std::nullopt, 400)};
+constexpr UnixNanos kSecond = 1'000'000'000;
 
-// Of a stream with lines at these seconds.
+const std::vector<ProcessFacts> kTwoAttempts = {
+    process(1, 0, 100 * kSecond, 200 * kSecond), process(2, 0, 110 * kSecond, 260 * kSecond),
+    process(3, 1, 300 * kSecond, std::nullopt, 400 * kSecond)};
+
 std::optional<std::int32_t> by_time(UnixNanos first, UnixNanos last) {
   return attempt_by_time(stream(first * kSecond, last * kSecond), attempt_lives(kTwoAttempts));
 }
