@@ -143,36 +143,6 @@ Status App::open() {
   tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
   return {};
 }
-<<<<<<< .merge_file_BLetI6
-=======
-LGR_TRY(discovery_, Discovery::make(std::move(discover)));
-
-transport_ = std::make_unique<WsTransport>(std::move(url), config_.token);
-UplinkOptions uplink;
-uplink.agent = agent_id(config_.host, config_.state_dir);
-uplink.host = config_.host;
-uplink.version = LGR_VERSION;
-uplink.token = config_.token;
-uplink.seed = std::random_device{}();
-if (config_.once) uplink.backoff_cap = std::chrono::milliseconds(2000);
-uplink_ = std::make_unique<Uplink>(std::move(uplink), io_.get_executor(), *spool_, *file_thread_,
-                                   *transport_, heartbeats_, clock_);
-spool_->on_change([this] { uplink_->wake(); });
-
-FollowOptions follow;
-follow.once = config_.once;
-const std::size_t files = descriptors_for_files(raise_descriptor_limit());
-source_fs_.set_descriptor_cap(files);
-follow.max_open = std::min(follow.max_open, files / 2);
-follower_ = std::make_unique<Follower>(follow, source_fs_, *rules_, *spool_, *uplink_, clock_);
-collector_ =
-    std::make_unique<Collector>(*discovery_, *follower_, *spool_, clock_, config_.discover.poll);
-heartbeats_.set(collector_.get());
-open_metrics();
-tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
-return {};
-}  // namespace logarithm::agent
->>>>>>> .merge_file_NPofuL
 
 void App::open_metrics() {
   if (config_.metrics == "off") return;

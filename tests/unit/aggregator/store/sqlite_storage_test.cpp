@@ -449,11 +449,7 @@ TEST_CASE("Storage: a shard whose streams cannot be read is moved aside, and ing
     REQUIRE(store.put(kJob, make_block(kStream, "run7", numbered_lines(0, 5))).stored);
   }
   Store helper;
-<<<<<<< .merge_file_EDvuQM
-  damage_table(helper, part_of(directory.path(), "run7", 0), "streams");
-=======
   damage_table(helper, part_of(directory.path(), "run7", 0), "sqlite_autoindex_streams_1");
->>>>>>> .merge_file_HfC7RP
   Store store({}, directory.path());
   CHECK(store.put(kJob, make_block(kStream, "run7", numbered_lines(0, 5))).stored);
   CHECK(store.all_lines(kJob).size() == 5);
