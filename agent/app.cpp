@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "agent/discover/time_zone.h"
+#include "common/async/service_watchdog.h"
 #include "common/base/logging.h"
 #include "common/io/descriptors.h"
 
@@ -177,7 +178,9 @@ Status App::run() {
   tasks_->spawn("uplink", ship());
   if (metrics_server_ != nullptr) tasks_->spawn("metrics", serve_metrics());
   if (follower_->wake_fd() >= 0) tasks_->spawn("names", watch_names());
+  tasks_->spawn("service", feed_service_watchdog(service_, clock_));
   tasks_->spawn("main", live());
+  service_.notify("READY=1");
   LGR_INFO("collecting host={} aggregator={} state_dir={}", config_.host, config_.aggregator,
            config_.state_dir);
 
@@ -202,6 +205,7 @@ asio::awaitable<Status> App::watch_signals() {
   auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
   if (broken) co_return Status();
   LGR_INFO("stopping signal={}", number);
+  service_.notify("STOPPING=1");
   stopping_ = true;
   pause_.cancel();
   tasks_->spawn("watchdog", watchdog());

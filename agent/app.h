@@ -15,6 +15,7 @@
 #include "agent/uplink/ws_transport.h"
 #include "common/async/task_group.h"
 #include "common/io/posix_file_system.h"
+#include "common/io/service_manager.h"
 #include "common/net/http_server.h"
 #include "common/rules/rule_set.h"
 
@@ -58,6 +59,7 @@ class App {
   AgentConfig config_;
   std::shared_ptr<const RuleSet> rules_;
   SystemClock clock_;
+  ServiceManager service_ = ServiceManager::from_environment();
   boost::asio::io_context io_;
   PosixFileSystem files_;
   PosixSourceFs source_fs_;

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "aggregator/ready_file.h"
+#include "common/async/service_watchdog.h"
 #include "common/base/logging.h"
 
 namespace logarithm::aggregator {
@@ -103,7 +104,9 @@ Status App::run() {
   tasks_->spawn("signals", watch_signals());
   tasks_->spawn("upkeep", maintain());
   tasks_->spawn("http", serve());
+  tasks_->spawn("service", feed_service_watchdog(service_, clock_));
   api_->set_ready(true);
+  service_.notify("READY=1");
   LGR_INFO("serving address={} data_dir={}", address(), config_.data_dir);
 
   Status outcome;
@@ -124,6 +127,7 @@ asio::awaitable<Status> App::watch_signals() {
   auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
   if (!broken) {
     LGR_INFO("stopping signal={}", number);
+    service_.notify("STOPPING=1");
     stop();
   }
   co_return Status();

@@ -18,6 +18,7 @@
 #include "common/async/task_group.h"
 #include "common/async/worker_pool.h"
 #include "common/base/clock.h"
+#include "common/io/service_manager.h"
 #include "common/net/http_server.h"
 
 namespace logarithm::aggregator {
@@ -48,6 +49,7 @@ class App {
   AggregatorConfig config_;
   DataLock lock_;
   SystemClock clock_;
+  ServiceManager service_ = ServiceManager::from_environment();
   boost::asio::io_context io_{1};
   std::unique_ptr<SqliteStorage> storage_;
   Histogram commit_seconds_, freshness_seconds_;
