@@ -171,6 +171,7 @@ FollowTarget FileRegistry::target_of(const File& file) const {
     // Who imports a file need not be the host that wrote it.
     if (!out.import_base.empty() || !shape.host.empty()) out.host = shape.host;
   }
+  out.slurm_step = shape.slurm_step;
   out.attempt = shape.attempt;
   out.rank = shape.rank;
   out.local_rank = shape.local_rank;
@@ -188,6 +189,7 @@ FollowTarget FileRegistry::target_of(const File& file) const {
   std::set<std::optional<std::int32_t>> ranks;
   for (const auto& [key, writer] : file.writers) {
     ranks.insert(writer.info.rank);
+    if (writer.info.identity.contains("SLURM_PROCID")) out.slurm_step = true;
     if (newest == nullptr || writer.info.start > newest->info.start) newest = &writer;
   }
   if (newest != nullptr) {

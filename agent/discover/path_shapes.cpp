@@ -17,6 +17,7 @@ struct Shape {
   const char* pattern;
   bool needs_family = false;
   const char* stream = "";  // a constant
+  bool slurm_step = false;
 };
 
 // A shape that says all there is to say: the first that matches ends the search.
@@ -25,7 +26,9 @@ constexpr Shape kWholeShapes[] = {
     {R"re((?:/(?P<job>[^/]+)_[a-z0-9_]{8})?/attempt_(?P<attempt>\d+)/(?P<local_rank>\d+)/(?P<stream>stdout|stderr|error)\.(?:log|json))re" LGR_ROTATED},
     {R"re(/logs/(?:old/)?worker-[0-9a-f]+-(?P<job>[0-9a-f]+)-\d+\.(?P<stream>out|err))re" LGR_ROTATED},
     {R"re(/pods/[a-z0-9-]+_(?P<pod>[a-z0-9.-]+)_[0-9a-f-]+/[a-z0-9.-]+/\d+\.log(?:\.[0-9-]+)?$)re"},
-    {R"re(/slurm-(?P<job>\d+(?:_\d+)?)(?:\.(?:batch|\d+))?\.(?P<stream>out|err))re" LGR_ROTATED},
+    {.pattern =
+         R"re(/slurm-(?P<job>\d+(?:_\d+)?)(?:\.(?:batch|\d+))?\.(?P<stream>out|err))re" LGR_ROTATED,
+     .slurm_step = true},
     {.pattern = R"re(/(?:kernel\.log|kern\.log|dmesg[^/]*))re" LGR_ROTATED, .stream = "kernel"},
 };
 
@@ -58,6 +61,7 @@ struct CompiledShape {
   Regex regex;
   bool needs_family;
   std::string stream;
+  bool slurm_step;
 };
 using CompiledShapes = std::vector<CompiledShape>;
 
@@ -67,7 +71,7 @@ CompiledShapes compile_all(const Shape (&shapes)[N]) {
   for (const Shape& shape : shapes) {
     auto regex = Regex::compile(shape.pattern, RegexMode::latin1);
     LGR_ASSERT(regex.ok());
-    out.push_back({std::move(regex).value(), shape.needs_family, shape.stream});
+    out.push_back({std::move(regex).value(), shape.needs_family, shape.stream, shape.slurm_step});
   }
   return out;
 }
@@ -130,6 +134,7 @@ PathAttributes path_shape(std::string_view given) {
   if (const CompiledShape* whole = first_match(kWhole, path, groups)) {
     take_groups(path, whole->regex, groups, out);
     if (!whole->stream.empty()) out.stream = whole->stream;
+    out.slurm_step = whole->slurm_step;
     if (out.job == "none") out.job.clear();  // torchrun's default run id names nothing
   } else {
     for (const CompiledShapes* shapes : {&kRank, &kStream, &kAttempt}) {

@@ -20,6 +20,7 @@ struct PathAttributes {
   // The number is a rank only if the family has another member and one with 0: `x-%t.out` looks
   // like `x-%j.out`.
   bool needs_family = false;
+  bool slurm_step = false;  // the name that sbatch and srun give by default
 
   bool operator==(const PathAttributes&) const = default;
 };

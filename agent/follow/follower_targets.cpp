@@ -218,9 +218,11 @@ StreamContext Follower::context_of(const Tail& tail, const StreamAttributes& att
   StreamContext context;
   context.process_rank = attributes.rank;
   context.rank_from_process = attributes.rank.has_value() && attributes.rank_source != "path";
+  context.stream_name = attributes.name;
   context.imported = tail.imported;
   context.utc_offset_minutes = tail.import_zone;
   for (const Target* target : tail.targets) {
+    context.slurm_step = context.slurm_step || target->facts.slurm_step;
     if (target->facts.utc_offset_minutes) {
       context.utc_offset_minutes = target->facts.utc_offset_minutes;
     }

@@ -34,6 +34,7 @@ struct FollowTarget {
   std::optional<std::int32_t> utc_offset_minutes;
   std::string import_base;  // for --files and import: relative path that names the base
   bool shared = false;      // several processes of different ranks write it: rank is absent
+  bool slurm_step = false;  // a writer has SLURM_PROCID, or the name is that of a Slurm step's file
 
   bool operator==(const FollowTarget&) const = default;
 };

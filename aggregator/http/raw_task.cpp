@@ -8,6 +8,41 @@
 
 namespace logarithm::aggregator {
 
+namespace {
+
+// The pieces of a joined line lie where they lay in the file: lines of another output may have come
+// between them.
+void append_raw(const std::vector<const Line*>& lines, std::string& out) {
+  struct Piece {
+    std::uint64_t offset;
+    std::string_view bytes;
+    Terminator terminator;
+  };
+  std::vector<Piece> pieces;
+  bool sorted = true;
+  for (const Line* line : lines) {
+    std::string_view rest = line->raw;
+    for (std::size_t i = 0; i + 1 < line->extents.size(); ++i) {
+      const std::string_view piece = rest.substr(0, line->extents[i].length);
+      rest.remove_prefix(piece.size());
+      pieces.push_back({line->extents[i].offset, piece, Terminator::none});
+    }
+    const std::uint64_t at = line->extents.empty() ? line->offset : line->extents.back().offset;
+    pieces.push_back({at, rest, line->terminator});
+    sorted = sorted && line->extents.empty();
+  }
+  if (!sorted) {
+    std::stable_sort(pieces.begin(), pieces.end(),
+                     [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+  }
+  for (const Piece& piece : pieces) {
+    out += piece.bytes;
+    out += bytes_of(piece.terminator);
+  }
+}
+
+}  // namespace
+
 Status RawTask::open(BlockingToken& token) {
   LGR_TRY(view_, open_job(token, storage_, request_.job));
   auto stream = view_->find_stream(request_.stream);
@@ -42,11 +77,13 @@ Result<bool> RawTask::step(BlockingToken& token, const std::function<bool()>& ti
   while (next_ < blocks_.size() && piece_.size() < kPieceBytes) {
     if (time_is_up()) return !piece_.empty();
     LGR_TRY(std::vector<Line> lines, read_lines(token, *view_, blocks_[next_]));
+    std::vector<const Line*> wanted;
+    wanted.reserve(lines.size());
     for (const Line& line : lines) {
       if (line.offset < std::max(request_.from, done_) || line.offset >= request_.to) continue;
-      piece_ += line.raw;
-      piece_ += bytes_of(line.terminator);
+      wanted.push_back(&line);
     }
+    append_raw(wanted, piece_);
     done_ = std::max(done_, blocks_[next_].end);
     ++next_;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/line/ansi.h"
+#include "common/line/transport.h"
 
 namespace logarithm {
 namespace {
@@ -32,12 +33,12 @@ constexpr std::array kWords{
 };
 
 std::string from(const Line& line, std::uint32_t position) {
-  if (!line.has(line_flag::ansi)) {
+  if (line.transport == transport::plain && !line.has(line_flag::ansi)) {
     return line.raw.substr(std::min<std::size_t>(position, line.raw.size()));
   }
-  std::string stripped = strip_ansi(line.raw);
-  stripped.erase(0, position);
-  return stripped;
+  std::string text = plain_of(line);
+  text.erase(0, position);
+  return text;
 }
 
 }  // namespace
@@ -78,6 +79,12 @@ std::string_view bytes_of(Terminator terminator) {
   return "";
 }
 
+std::string plain_of(const Line& line) {
+  std::string text = line.transport == transport::plain
+                         ? line.raw
+                         : decode_transport(line.raw, line.transport, line.extents);
+  return line.has(line_flag::ansi) ? strip_ansi(text) : text;
+}
 std::string text_of(const Line& line) { return from(line, line.text_begin); }
 std::string body_of(const Line& line) { return from(line, line.body_begin); }
 

@@ -38,7 +38,7 @@ inline constexpr std::uint32_t invalid_utf8 = 1u << 9;
 inline constexpr std::uint32_t truncated = 1u << 10;  // bytes left out (line_too_long)
 inline constexpr std::uint32_t redacted = 1u << 11;
 inline constexpr std::uint32_t recovered = 1u << 12;  // read from a damaged source
-inline constexpr std::uint32_t ansi = 1u << 13;       // raw holds escape sequences
+inline constexpr std::uint32_t ansi = 1u << 13;       // raw holds escape sequences, once decoded
 }  // namespace line_flag
 
 using MetaValue = std::variant<std::int64_t, double, std::string>;
@@ -66,21 +66,24 @@ struct Extent {
 
 // One line, immutable once made. Its key is (stream, offset).
 //
-// `raw` are the kept bytes without the terminator. Let S = strip_ansi(raw) (see ansi.h; S == raw
-// unless flag `ansi`). Then S is cut in four by three positions:
-//   [0, text_begin)            transport wrappers (CRI, docker, journal)
+// `raw` are the kept bytes without the terminator; of a joined line, the bytes of all its pieces,
+// wrappers and inner terminators included, as `extents` say where they lie in the file. Let S be
+// the plain text: raw, or what `transport` makes of it (see transport.h), without escape sequences
+// (see ansi.h; none unless flag `ansi`). Then S is cut in four by three positions:
+//   [0, text_begin)            transport wrappers (CRI, journal)
 //   [text_begin, header_begin) launcher prefixes ("[rank3]:", "12: ", "[default3]:")
 //   [header_begin, body_begin) the logger's header
 //   [body_begin, end)          the body: what rules and templates see
-// and text = S from text_begin. For issue-3 wrappers whose text is encoded (docker JSON)
-// `transport` names the decoder.
+// and text = S from text_begin.
 struct Line {
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;  // bytes of the file that it covers: terminator, joins, left-out bytes
+  // Bytes of the file from its first to its last: terminator and left-out bytes included, and lines
+  // that came between the pieces of a joined one.
+  std::uint64_t length = 0;
   std::string raw;
   Terminator terminator = Terminator::none;
   Output output = Output::unset;
-  std::uint8_t transport = 0;  // 0: text is S.substr(text_begin); other values reserved
+  std::uint8_t transport = 0;  // how S lies in raw: see transport.h
   std::uint32_t flags = 0;
   std::uint32_t text_begin = 0, header_begin = 0, body_begin = 0;
   std::uint64_t head = 0;  // offset of the record's first line; == offset for a head
@@ -93,12 +96,14 @@ struct Line {
   std::optional<std::int64_t> iteration;
   std::vector<MetaPair> meta;
   std::vector<EventMark> events;
-  std::vector<Extent> extents;  // empty unless pieces were joined
+  std::vector<Extent> extents;  // ascending; empty unless pieces were joined
 
   bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
   std::uint64_t end() const { return offset + length; }
 };
 
+// S of a line: decoded, without escape sequences, with all its wrappers that are text.
+std::string plain_of(const Line& line);
 // The `text` of a line in bytes (transport wrappers and ANSI gone). Invalid UTF-8 stays; see
 // sanitize_utf8() for what REST shows.
 std::string text_of(const Line& line);

@@ -7,7 +7,7 @@
 namespace logarithm {
 namespace {
 
-constexpr std::uint8_t kStateVersion = 1;
+constexpr std::uint8_t kStateVersion = 2;
 constexpr std::size_t kMaxCallsite = 1024;
 
 class Writer {
@@ -28,6 +28,31 @@ class Writer {
     value = value.substr(0, kMaxCallsite);
     number(static_cast<std::uint16_t>(value.size()));
     out.append(value);
+  }
+  void writer(const LastWriter& value) {
+    optional(value.rank);
+    optional(value.lane);
+  }
+  void piece(const std::optional<OpenPiece>& value) {
+    number<std::uint8_t>(value ? 1 : 0);
+    if (!value) return;
+    number(value->head);
+    number(static_cast<std::uint8_t>(value->severity));
+    text(value->callsite);
+    writer(value->writer);
+  }
+  // What wrappers left behind.
+  void wrappers(const ParserState& state) {
+    for (const auto& left : state.pieces_left) piece(left);
+    for (const LastWriter& last : state.writers) writer(last);
+    const FileLine& line = state.file_line;
+    number(static_cast<std::uint8_t>(line.unfinished | line.contained << 1 | line.continues << 2));
+    number(static_cast<std::uint8_t>(line.output));
+    number(static_cast<std::uint8_t>(state.evidence.verdict));
+    number(static_cast<std::uint8_t>(state.evidence.kind));
+    number(state.evidence.seen);
+    number(static_cast<std::uint8_t>(state.hosts.hashes.size()));
+    for (std::uint64_t host : state.hosts.hashes) number(host);
   }
   std::string out;
 };
@@ -70,6 +95,34 @@ class Reader {
   Severity severity() {
     return static_cast<Severity>(small(static_cast<std::uint8_t>(Severity::fatal)));
   }
+  void writer(LastWriter& value) {
+    optional(value.rank);
+    optional(value.lane);
+  }
+  void piece(std::optional<OpenPiece>& value) {
+    if (small(1) == 0) return;
+    value.emplace();
+    value->head = number<std::uint64_t>();
+    value->severity = severity();
+    value->callsite = text();
+    writer(value->writer);
+  }
+  void wrappers(ParserState& state) {
+    for (auto& left : state.pieces_left) piece(left);
+    for (LastWriter& last : state.writers) writer(last);
+    const std::uint8_t bits = small(7);
+    state.file_line.unfinished = (bits & 1) != 0;
+    state.file_line.contained = (bits & 2) != 0;
+    state.file_line.continues = (bits & 4) != 0;
+    state.file_line.output = static_cast<Output>(small(2));
+    state.evidence.verdict = static_cast<WeakEvidence::Verdict>(small(2));
+    state.evidence.kind = static_cast<WeakWrapper>(small(2));
+    state.evidence.seen = small(WeakEvidence::kEnough);
+    const std::uint8_t hosts = small(KnownHosts::kMost);
+    for (std::uint8_t i = 0; i < hosts && !bad_; ++i) {
+      state.hosts.hashes.push_back(number<std::uint64_t>());
+    }
+  }
   bool good() const { return !bad_ && rest_.empty(); }
 
  private:
@@ -97,12 +150,8 @@ std::string encode_state(const ParserState& state) {
     w.number(record.last_observed);
     w.optional(record.rank);
   }
-  w.number<std::uint8_t>(state.piece ? 1 : 0);
-  if (state.piece) {
-    w.number(state.piece->head);
-    w.number(static_cast<std::uint8_t>(state.piece->severity));
-    w.text(state.piece->callsite);
-  }
+  w.piece(state.piece);
+  w.wrappers(state);
   return std::move(w.out);
 }
 
@@ -127,12 +176,8 @@ Result<ParserState> decode_state(std::string_view bytes) {
     record.last_observed = r.number<UnixNanos>();
     r.optional(record.rank);
   }
-  if (r.small(1) == 1) {
-    state.piece.emplace();
-    state.piece->head = r.number<std::uint64_t>();
-    state.piece->severity = r.severity();
-    state.piece->callsite = r.text();
-  }
+  r.piece(state.piece);
+  r.wrappers(state);
   // Times that never were: differences of them must not overflow.
   const bool sane = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
                     record.last_observed >= 0 &&

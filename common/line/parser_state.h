@@ -1,12 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/base/result.h"
+#include "common/line/file_line.h"
 #include "common/line/line.h"
+#include "common/line/unwrap.h"
+#include "common/line/weak_evidence.h"
 
 namespace logarithm {
 
@@ -25,11 +29,17 @@ struct OpenRecord {
   bool open() const { return kind != Kind::none; }
 };
 
+// Who wrote a file line, as its wrappers say: what the rest of that line inherits.
+struct LastWriter {
+  std::optional<std::int32_t> rank, lane;
+};
+
 // The piece that the next bytes are glued to.
 struct OpenPiece {
   std::uint64_t head = 0;
   Severity severity = Severity::unset;
   std::string callsite;
+  LastWriter writer = {};
 };
 
 // What a parser carries from line to line; together with the position it is all a successor needs.
@@ -40,6 +50,12 @@ struct ParserState {
   std::optional<std::int32_t> utc_offset_minutes;  // estimated
   OpenRecord record;
   std::optional<OpenPiece> piece;
+  // By the container's output: whose pieces left with others to come, and the last writer.
+  std::array<std::optional<OpenPiece>, 3> pieces_left;
+  std::array<LastWriter, 3> writers;
+  FileLine file_line;  // the one that the position lies in
+  WeakEvidence evidence;
+  KnownHosts hosts;
 };
 
 // A compact versioned form; at most a few hundred bytes. See README.md for the table.

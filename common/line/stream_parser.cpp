@@ -3,38 +3,55 @@
 #include <algorithm>
 
 #include "common/line/ansi.h"
+#include "common/line/intake.h"
 #include "common/line/line_splitter.h"
 #include "common/line/log_header.h"
 #include "common/line/order_time.h"
 #include "common/line/parser_state.h"
 #include "common/line/record_joiner.h"
 #include "common/line/template.h"
+#include "common/line/transport.h"
+#include "common/line/unwrap.h"
 #include "common/line/utf8.h"
+#include "common/line/wrapper_time.h"
 #include "common/rules/rule_set.h"
 
 namespace logarithm {
 namespace {
 
-class Parser final : public StreamParser, private LineSplitter::Sink {
+Intake::State intake_state(const ParserState& state) {
+  Intake::State out;
+  out.file_line = state.file_line;
+  out.evidence = state.evidence;
+  for (std::size_t i = 0; i < out.piece_left.size(); ++i) {
+    out.piece_left[i] = state.pieces_left[i].has_value();
+  }
+  return out;
+}
+
+class Parser final : public StreamParser, private Intake::Sink {
  public:
   Parser(StreamContext context, const RuleSet& rules, LongLinePool& pool, std::uint64_t position,
          ParserState state)
       : context_(std::move(context)),
         rules_(&rules),
         state_(std::move(state)),
-        splitter_(pool, *this, position, state_.piece.has_value()) {}
+        intake_(pool, *this, intake_state(state_)),
+        splitter_(pool, intake_, position, state_.piece.has_value()) {}
 
   void feed(std::string_view bytes, UnixNanos observed, ParsedLines& out) override {
-    begin(observed, out);
-    const std::size_t first = out.lines.size();
-    const bool timeless = context_.imported && !state_.last_time;
-    splitter_.feed(bytes, observed);
-    if (timeless && state_.last_time) date_first_lines(first);
+    const FirstLines first = begin(observed, out);
+    intake_.begin(observed_);
+    splitter_.feed(bytes, observed_);
+    intake_.end(splitter_.next_read());
+    date(first);
   }
 
   void flush(Flush why, UnixNanos observed, ParsedLines& out) override {
-    begin(observed, out);
-    splitter_.flush(why == Flush::closed, observed);
+    const FirstLines first = begin(observed, out);
+    splitter_.flush(why == Flush::closed, observed_);
+    intake_.release(why == Flush::closed);
+    date(first);
     if (why == Flush::closed) end_context();
   }
 
@@ -42,82 +59,181 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
                ParsedLines& out) override {
     if (offset <= splitter_.next_read()) return;
     begin(observed, out);
-    splitter_.skip_to(offset, reason, observed);
+    intake_.release(false);
+    splitter_.skip_to(offset, reason, observed_);
+    intake_.release(false);
     end_context();
   }
 
   void set_context(StreamContext context) override { context_ = std::move(context); }
   void set_rules(const RuleSet& rules) override { rules_ = &rules; }
-  std::uint64_t position() const override { return splitter_.position(); }
+  std::uint64_t position() const override { return intake_.position(splitter_.position()); }
   std::uint64_t next_read() const override { return splitter_.next_read(); }
-  std::string state() const override { return encode_state(state_); }
+  std::string state() const override {
+    const Intake::State intake = intake_.state();
+    ParserState state = state_;
+    state.file_line = intake.file_line;
+    state.evidence = intake.evidence;
+    return encode_state(state);
+  }
 
  private:
-  void begin(UnixNanos observed, ParsedLines& out) {
+  // The lines that one call makes: those of an import before its first time are dated by it.
+  struct FirstLines {
+    std::size_t at = 0;
+    bool timeless = false;
+  };
+
+  FirstLines begin(UnixNanos observed, ParsedLines& out) {
     observed_ = std::max<UnixNanos>(observed, 0);
     out_ = &out;
+    return {out.lines.size(), context_.imported && !state_.last_time};
+  }
+  void date(const FirstLines& first) {
+    if (first.timeless && state_.last_time) date_first_lines(first.at);
   }
 
   // What comes next does not hang together with what was.
   void end_context() {
     state_.piece.reset();
+    state_.pieces_left = {};
     state_.record = OpenRecord();
+    intake_.forget();
   }
 
-  void on_gap(const Gap& gap) override { out_->gaps.push_back(gap); }
+  Line& new_line() override { return out_->lines.emplace_back(); }
+  void on_whole_gap(const Gap& gap) override { out_->gaps.push_back(gap); }
 
-  void on_segment(const LineSplitter::Segment& segment) override {
-    Line& line = out_->lines.emplace_back();
-    line.offset = segment.offset;
-    line.length = segment.length;
-    line.raw = segment.raw;
-    line.terminator = segment.terminator;
-    line.observed = observed_;
-    if (segment.terminator == Terminator::cr) line.flags |= line_flag::progress;
-    if (segment.partial) line.flags |= line_flag::partial;
-    if (segment.truncated) line.flags |= line_flag::truncated;
-    if (!valid_utf8(line.raw)) line.flags |= line_flag::invalid_utf8;
+  // The text behind the container's wrapper, without escape sequences; `base` is where it begins in
+  // plain_of(line).
+  std::string_view plain_text(const Line& line, const LineOrigin& origin, bool& escapes,
+                              std::size_t& base) {
     std::string_view text = line.raw;
-    if (has_escape(line.raw)) {
-      line.flags |= line_flag::ansi;
-      stripped_ = strip_ansi(line.raw);
+    base = origin.prefix;
+    if (line.transport != transport::plain) {
+      decoded_ = decode_transport(line.raw, line.transport, line.extents);
+      text = decoded_;
+      base = 0;
+    }
+    escapes = has_escape(text);
+    if (escapes) {
+      stripped_ = strip_ansi(text);
       text = stripped_;
     }
-    if (segment.glued && state_.piece) {
-      read_glued(line, text);
-    } else {
-      read_line(line, text);
+    return text.substr(std::min(base, text.size()));
+  }
+
+  WeakWrapper weak_wrapper_of(const Line& line, const LineOrigin& origin) override {
+    bool escapes = false;
+    std::size_t base = 0;
+    const std::string_view text = plain_text(line, origin, escapes, base);
+    KnownHosts hosts = state_.hosts;
+    unwrapper_.unwrap(text, origin.contained ? 1 : 0, WeakWrapper::none, false, hosts, wrapped_);
+    return wrapped_.weak;
+  }
+
+  void on_line(Line& line, const LineOrigin& origin) override {
+    bool escapes = false;
+    std::size_t base = 0;
+    const std::string_view text = plain_text(line, origin, escapes, base);
+    if (escapes) line.flags |= line_flag::ansi;
+    if (!valid_utf8(line.transport == transport::plain ? std::string_view(line.raw) : text)) {
+      line.flags |= line_flag::invalid_utf8;
     }
-    if (segment.partial) {
-      state_.piece = OpenPiece{line.head, line.severity, line.callsite};
+    if (origin.flag != '\0') line.meta.push_back({"flag", std::string(1, origin.flag), false});
+    line.text_begin = line.header_begin = line.body_begin = static_cast<std::uint32_t>(base);
+
+    const auto output = static_cast<std::size_t>(origin.output);
+    std::optional<OpenPiece>& left = state_.pieces_left[output];
+    if (origin.bytes_glued && state_.piece) {
+      read_glued(line, text, *state_.piece, origin);
+    } else if (origin.piece_glued && left) {
+      read_glued(line, text, *left, origin);
     } else {
-      state_.piece.reset();
+      read_line(line, text, origin);
+    }
+    const OpenPiece piece{line.head, line.severity, line.callsite, state_.writers[output]};
+    state_.piece.reset();
+    if (line.has(line_flag::partial) && !origin.continues) state_.piece = piece;
+    if (origin.continues) {
+      line.flags |= line_flag::partial;
+      left = piece;
+    } else if (origin.contained) {
+      left.reset();
     }
   }
 
   // The rest of a line whose beginning left earlier: no header can be here.
-  void read_glued(Line& line, std::string_view text) {
+  void read_glued(Line& line, std::string_view text, const OpenPiece& piece,
+                  const LineOrigin& origin) {
     line.flags |= line_flag::glued;
+    state_.writers[static_cast<std::size_t>(origin.output)] = piece.writer;
     rules_->apply(text, context_.stream_name, found_);
     take_found(line, text);
     set_order_time(line, std::nullopt, context_, state_);
-    line.head = state_.piece->head;
-    inherit_fields(line, state_.piece->severity, state_.piece->callsite);
+    line.head = piece.head;
+    if (piece.writer.rank) take_rank(line, *piece.writer.rank);
+    inherit_fields(line, piece.severity, piece.callsite);
     carry_iteration(line);
   }
 
-  void read_line(Line& line, std::string_view text) {
-    RecordFacts facts;
-    if (const auto prefix = parse_rank_prefix(text)) {
-      line.header_begin = static_cast<std::uint32_t>(prefix->size);
-      facts.rank = prefix->rank;
-      take_rank(line, prefix->rank);
+  // Reads the wrappers in front of `text`, and gives the line what they say.
+  void take_wrappers(Line& line, std::string_view text, const LineOrigin& origin) {
+    const bool whole_line = line.transport != transport::journal_json;
+    unwrapper_.unwrap(text, origin.contained || !whole_line ? 1 : 0, intake_.accepted(),
+                      context_.slurm_step, state_.hosts, wrapped_);
+    line.text_begin += static_cast<std::uint32_t>(wrapped_.text_begin);
+    line.header_begin += static_cast<std::uint32_t>(wrapped_.size);
+    if (wrapped_.output != Output::unset) line.output = wrapped_.output;
+    if (origin.time) wrapped_.time = origin.time;
+    if (!whole_line) take_journal(line);
+    for (std::size_t i = 0; i < wrapped_.fact_count; ++i)
+      line.meta.push_back(to_meta(wrapped_.facts[i]));
+
+    LastWriter& last = state_.writers[static_cast<std::size_t>(origin.output)];
+    if (!origin.inside || wrapped_.lane) last = {wrapped_.rank, lane_of(origin)};
+    if (last.rank) take_rank(line, *last.rank);
+    if (wrapped_.ranks_differ) line.flags |= line_flag::rank_mismatch;
+  }
+
+  // Outputs of a container are writers of their own.
+  std::optional<std::int32_t> lane_of(const LineOrigin& origin) const {
+    if (origin.output == Output::unset) return wrapped_.lane;
+    const std::int32_t lane = wrapped_.lane.value_or(-1);
+    return origin.output == Output::out ? lane : lane ^ std::int32_t{1 << 29};
+  }
+
+  void take_journal(Line& line) {
+    const auto journal = parse_journal(line.raw);
+    if (!journal) return;
+    if (!journal->host.empty()) line.meta.push_back({"host", std::string(journal->host), false});
+    if (!journal->unit.empty()) line.meta.push_back({"unit", std::string(journal->unit), false});
+    if (journal->pid) line.meta.push_back({"pid", *journal->pid, false});
+    if (journal->priority) wrapped_.severity = wrappers::severity_of_priority(*journal->priority);
+    // Beyond the year 2200 it is no time.
+    constexpr std::int64_t kMost = 7'258'118'400'000'000;
+    if (*journal->micros < kMost) wrapped_.time = printed_utc(*journal->micros * 1000);
+  }
+
+  static MetaPair to_meta(const wrappers::Fact& fact) {
+    switch (fact.type) {
+      case wrappers::Fact::Type::integer: return {std::string(fact.key), fact.integer, false};
+      case wrappers::Fact::Type::real: return {std::string(fact.key), fact.real, false};
+      default: return {std::string(fact.key), std::string(fact.text), false};
     }
+  }
+
+  void read_line(Line& line, std::string_view text, const LineOrigin& origin) {
+    RecordFacts facts;
+    take_wrappers(line, text, origin);
+    facts.rank = state_.writers[static_cast<std::size_t>(origin.output)].lane;
+    text.remove_prefix(wrapped_.size);
     line.body_begin = line.header_begin;
-    const auto header = parse_header(text.substr(line.header_begin));
+    const auto header = parse_header(text);
     if (header) take_header(line, *header);
+    if (line.severity == Severity::unset) line.severity = wrapped_.severity;
     facts.has_header = header.has_value();
-    facts.body = text.substr(line.body_begin);
+    facts.body = text.substr(line.body_begin - line.header_begin);
 
     rules_->apply(facts.body, context_.stream_name, found_);
     if (!header && is_traceback_frame(state_.record, facts.body)) {
@@ -128,7 +244,9 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     }
     facts.has_iteration = found_.iteration.has_value();
     take_found(line, facts.body);
-    set_order_time(line, header ? header->time : std::nullopt, context_, state_);
+    const auto printed =
+        merge_times(header ? header->time : std::nullopt, wrapped_.time, line.observed);
+    set_order_time(line, printed, context_, state_);
     join_record(line, facts, state_.record);
     carry_iteration(line);
   }
@@ -186,12 +304,15 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
   StreamContext context_;
   const RuleSet* rules_;
   ParserState state_;
+  Intake intake_;
   LineSplitter splitter_;
   UnixNanos observed_ = 0;
   ParsedLines* out_ = nullptr;
   Extraction found_;
   MaskedBody masked_;
-  std::string stripped_;
+  Unwrapper unwrapper_;
+  Wrapped wrapped_;
+  std::string decoded_, stripped_;
 };
 
 }  // namespace

@@ -22,6 +22,8 @@ struct StreamContext {
   std::optional<std::int32_t> utc_offset_minutes;  // the process's TZ; else estimated from observed
   std::string stream_name;  // "stdout", "kernel", …: what a rule's `streams` compares with
   bool imported = false;    // import and --files: no lower bound for times
+  // The writer has SLURM_PROCID, or the file is a Slurm step's: "12: text" may be srun's label.
+  bool slurm_step = false;
 };
 
 // Room for long unfinished lines, shared by all parsers of an agent (8 MiB). Not thread-safe.
@@ -44,7 +46,8 @@ struct ParsedLines {
 // Bytes of one stream -> lines: split, unwrap, header, rules, template. Pure: no clock, no I/O.
 //
 // Every byte fed is consumed. position() is the start of the first line that was not emitted, i.e.
-// where a successor must start to read again; next_read() is where the next feed() continues.
+// where a successor must start to read again; next_read() is where the next feed() continues. Whole
+// lines are held too (see intake.h): for a second, or until a flush.
 // state() describes the parser at position(); a parser made from (position, state) and fed the same
 // bytes emits the same lines. One thread.
 class StreamParser {

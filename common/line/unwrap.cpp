@@ -1,0 +1,227 @@
+#include "common/line/unwrap.h"
+
+#include <algorithm>
+
+#include "common/line/hash64.h"
+#include "common/line/wrappers/cursor.h"
+
+namespace logarithm {
+namespace {
+
+using namespace wrappers;
+
+// Outermost first: what may still come behind a wrapper of that stage.
+enum class Stage : std::uint8_t { cluster, role, rank, done };
+
+std::uint64_t mix(std::uint64_t lane, std::uint64_t value) {
+  return (lane ^ value) * 0x9E3779B97F4A7C15ull + 0x632BE59BD9B4E019ull;
+}
+
+// Merges layers into what they say together.
+class Merge {
+ public:
+  explicit Merge(Wrapped& out) : out_(out) {}
+
+  void take(const Layer& layer) {
+    if (layer.transport && out_.text_begin == out_.size) out_.text_begin += layer.size;
+    out_.size += layer.size;
+    for (std::size_t i = 0; i < layer.fact_count; ++i) add(layer.facts[i]);
+    if (layer.output != Output::unset) out_.output = layer.output;
+    if (layer.severity != Severity::unset) out_.severity = layer.severity;
+    // The outermost time with a zone: the log store's, which knows it best.
+    if (layer.time && !(out_.time && out_.time->utc_offset_minutes)) out_.time = layer.time;
+    if (layer.rank) {
+      // The inner one is nearer to the process; the outer is kept as a mention.
+      if (out_.rank && *out_.rank != *layer.rank) {
+        out_.ranks_differ = true;
+        mention(*out_.rank);
+      }
+      out_.rank = layer.rank;
+      hash(1, static_cast<std::uint64_t>(*layer.rank));
+    }
+    if (layer.task) {
+      task_ = layer.task;
+      hash(2, static_cast<std::uint64_t>(*layer.task));
+    }
+    if (layer.local_rank) {
+      has_local_ = true;
+      hash(3, static_cast<std::uint64_t>(*layer.local_rank));
+    }
+    if (layer.output != Output::unset) hash(4, static_cast<std::uint64_t>(layer.output));
+    if (!layer.writer.empty()) hash(5, hash64(layer.writer));
+  }
+
+  // A task is a rank, unless something inside numbers ranks itself: then tasks are nodes (srun
+  // torchrun), and where only local ranks are known the global one is not.
+  void finish() {
+    if (task_ && !out_.rank && !has_local_) {
+      out_.rank = task_;
+    } else if (task_ && out_.rank != task_) {
+      mention(*task_);
+    }
+    if (parts_ == 0) return;
+    if (parts_ == 1 && out_.rank) {
+      out_.lane = out_.rank;
+    } else {
+      out_.lane = static_cast<std::int32_t>(lane_ >> 33 | 1u << 30);
+    }
+  }
+
+ private:
+  void add(const Fact& fact) {
+    if (out_.fact_count < Wrapped::kMostFacts) out_.facts[out_.fact_count++] = fact;
+  }
+  void mention(std::int32_t rank) { add({"rank", Fact::Type::integer, {}, rank, 0}); }
+  void hash(std::uint64_t kind, std::uint64_t value) {
+    lane_ = mix(mix(lane_, kind), value);
+    ++parts_;
+  }
+
+  Wrapped& out_;
+  std::optional<std::int32_t> task_;
+  bool has_local_ = false;
+  std::uint64_t lane_ = 0;
+  unsigned parts_ = 0;
+};
+
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+template <typename Read>
+bool attempt(Read read, std::string_view text, Layer& layer) {
+  layer.clear();
+  return read(text, layer);
+}
+
+// Those that begin with a bracket, by what comes behind it.
+bool read_bracketed(std::string_view text, Stage stage, Layer& layer, Stage& next) {
+  const char second = text.size() > 1 ? text[1] : '\0';
+  next = Stage::rank;
+  if (stage > Stage::rank) return false;
+  if (second == 'r' && attempt(read_rank_prefix, text, layer)) {
+    next = Stage::done;
+    return true;
+  }
+  if (stage <= Stage::role && (is_letter(second) || second == '_') &&
+      attempt(read_role_prefix, text, layer)) {
+    return true;
+  }
+  if (stage > Stage::cluster) return false;
+  next = Stage::cluster;
+  if (is_digit(second) || second == ' ') {
+    return attempt(read_output_tag, text, layer) || attempt(read_kernel_stamp, text, layer);
+  }
+  if (second == 'p' && attempt(read_kubectl, text, layer)) return true;
+  // [prterun-…@1,3]<stdout>: and [Wed Mar  4 05:06:07 2026]
+  const std::string_view begin = text.substr(0, 128);
+  if (begin.find('@') != std::string_view::npos && attempt(read_output_tag, text, layer)) {
+    return true;
+  }
+  return is_upper(second) && text.size() > 4 && text[4] == ' ' &&
+         attempt(read_kernel_stamp, text, layer);
+}
+
+bool read_dated(std::string_view text, Layer& layer) {
+  if (text.size() < 20 || text[4] != '-') return false;
+  if (text[10] == 'T' && attempt(read_journal_iso, text, layer)) return true;
+  // 2026-03-04 05:06:07[3]<stdout>:text
+  const std::size_t bracket = text.substr(0, 40).find('[', 19);
+  return bracket != std::string_view::npos && bracket + 1 < text.size() &&
+         is_digit(text[bracket + 1]) && attempt(read_output_tag, text, layer);
+}
+
+bool read_named(std::string_view text, KnownHosts& hosts, Layer& layer) {
+  if (is_upper(text[0]) && text.size() > 15 && text[3] == ' ' &&
+      (attempt(read_syslog, text, layer) || attempt(read_output_tag, text, layer))) {
+    return true;
+  }
+  bool strong = false;
+  const auto read = [&strong](std::string_view t, Layer& l) {
+    return read_host_prefix(t, l, strong);
+  };
+  if (!attempt(read, text, layer)) return false;
+  if (strong) {
+    hosts.add(layer.writer);
+    return true;
+  }
+  return hosts.contains(layer.writer);
+}
+
+bool read_strong(std::string_view text, Stage stage, KnownHosts& hosts, Layer& layer, Stage& next) {
+  const char first = text[0];
+  if (first == '[') return read_bracketed(text, stage, layer, next);
+  if (stage > Stage::cluster) return false;
+  next = Stage::cluster;
+  switch (first) {
+    case '(': return attempt(read_call_prefix, text, layer);
+    case '<': return attempt(read_kernel_stamp, text, layer) || attempt(read_syslog, text, layer);
+    default: break;
+  }
+  if (is_digit(first) && read_dated(text, layer)) return true;
+  return is_word(first) && read_named(text, hosts, layer);
+}
+
+WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& next) {
+  const char first = text[0];
+  if (first == '[') {
+    next = Stage::rank;
+    return stage <= Stage::role && attempt(read_rank_template, text, layer)
+               ? WeakWrapper::rank_template
+               : WeakWrapper::none;
+  }
+  next = Stage::cluster;
+  return stage <= Stage::cluster && (first == ' ' || first == 'P' || is_digit(first)) &&
+                 attempt(read_task_label, text, layer)
+             ? WeakWrapper::task_label
+             : WeakWrapper::none;
+}
+
+}  // namespace
+
+bool KnownHosts::contains(std::string_view host) const {
+  return !hashes.empty() && std::find(hashes.begin(), hashes.end(), hash64(host)) != hashes.end();
+}
+
+void KnownHosts::add(std::string_view host) {
+  if (contains(host)) return;
+  if (hashes.size() == kMost) hashes.erase(hashes.begin());
+  hashes.push_back(hash64(host));
+}
+
+void Wrapped::clear() {
+  text_begin = size = 0;
+  rank.reset();
+  ranks_differ = false;
+  output = Output::unset;
+  severity = Severity::unset;
+  time.reset();
+  lane.reset();
+  fact_count = 0;
+  weak = WeakWrapper::none;
+}
+
+void Unwrapper::unwrap(std::string_view text, unsigned layers, WeakWrapper accepted, bool label,
+                       KnownHosts& hosts, Wrapped& out) {
+  out.clear();
+  if (text.empty()) return;
+  Merge merge(out);
+  Stage stage = Stage::cluster;
+  bool any = false;
+  while (layers < kMostLayers && out.size < text.size()) {
+    const std::string_view rest = text.substr(out.size);
+    Stage next = stage;
+    // A rank's own prefix first: a template could look the same.
+    if (!read_strong(rest, stage, hosts, layer_, next)) {
+      const WeakWrapper weak = read_weak(rest, stage, layer_, next);
+      if (weak == WeakWrapper::none) break;
+      if (out.weak == WeakWrapper::none) out.weak = weak;
+      if (weak != accepted && !(label && weak == WeakWrapper::task_label)) break;
+    }
+    merge.take(layer_);
+    any = true;
+    ++layers;
+    stage = std::max(stage, next);
+  }
+  if (any) merge.finish();
+}
+
+}  // namespace logarithm

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "common/line/wrappers/cursor.h"
+#include "common/line/wrappers/layer.h"
+
+// What tools that bring the lines of many hosts together put in front of them: pdsh, Ray, SkyPilot,
+// vLLM.
+namespace logarithm::wrappers {
+namespace {
+
+bool is_name_char(char c) {
+  return is_word(c) || c == '.' || c == ':' || c == '-' || c == '+' || c == '/' || c == '<' ||
+         c == '>';
+}
+
+// `pid=7`, `ip=10.0.0.7`, `rank=1`: true when one was read.
+bool read_value(Cursor& in, Layer& layer, bool& has_pid) {
+  if (in.take("pid=")) {
+    const std::size_t begin = in.at;
+    const auto pid = in.number(9);
+    if (!pid) return false;
+    layer.add("pid", std::int64_t{*pid});
+    layer.writer = in.text.substr(begin, in.at - begin);
+    has_pid = true;
+    return true;
+  }
+  if (in.take("ip=")) {
+    const auto ip = in.run([](char c) {
+      return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '.' ||
+             c == ':';
+    });
+    layer.add("ip", ip);
+    return !ip.empty();
+  }
+  if (in.take("rank=")) {
+    // SkyPilot numbers nodes: one task each.
+    layer.task = in.number();
+    return layer.task.has_value();
+  }
+  return false;
+}
+
+// ` [repeated 7x across cluster]`, perhaps with a hint behind it.
+void read_repeats(std::string_view text, Layer& layer) {
+  const std::size_t begin = text.rfind(" [repeated ");
+  if (begin == std::string_view::npos || begin < layer.size) return;
+  Cursor in{text, begin + 11};
+  const auto times = in.number();
+  if (times && in.take("x across cluster]")) layer.add("repeated", std::int64_t{*times});
+}
+
+}  // namespace
+
+bool read_call_prefix(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  if (!in.take('(')) return false;
+  bool has_pid = false;
+  if (!text.substr(in.at).starts_with("pid=")) {
+    if (!is_letter(in.peek()) && in.peek() != '_') return false;
+    const auto actor = in.run(is_name_char);
+    layer.add("actor", actor);
+    in.take(',');
+    if (!in.take(' ')) return false;
+  }
+  for (;;) {
+    if (!read_value(in, layer, has_pid)) return false;
+    if (in.take(')')) break;
+    if (!in.take(", ")) return false;
+  }
+  if (!has_pid || !(in.take(' ') || in.end())) return false;
+  layer.size = in.at;
+  read_repeats(text, layer);
+  return true;
+}
+
+bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
+  Cursor in{text};
+  const auto host = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 255);
+  if (host.empty() || !in.take(": ") || !is_word(host[0]) || host.back() == '.') return false;
+  layer.add("host", host);
+  layer.writer = host;
+  layer.size = in.at;
+  strong = false;
+  if (std::none_of(host.begin(), host.end(), [](char c) { return is_letter(c) || c == '.'; })) {
+    return false;  // a task's label
+  }
+  if (!in.take('[') || parse_severity(host)) return true;
+  // DeepSpeed's time, or a rank's tag behind a word that looks like a machine's name.
+  PrintedTime time;
+  strong = read_date(text, in.at, time) && in.take(' ');
+  if (!strong && std::any_of(host.begin(), host.end(), is_digit)) {
+    Layer inner;
+    const auto rest = text.substr(layer.size);
+    strong = read_rank_prefix(rest, inner) || read_role_prefix(rest, inner) ||
+             read_output_tag(rest, inner);
+  }
+  return true;
+}
+
+}  // namespace logarithm::wrappers

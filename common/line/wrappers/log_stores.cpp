@@ -1,0 +1,154 @@
+#include "common/line/wrappers/cursor.h"
+#include "common/line/wrappers/layer.h"
+
+// What container runtimes, journald and syslog put in front of a line.
+namespace logarithm::wrappers {
+namespace {
+
+// `YYYY-MM-DDThh:mm:ss[.f]zone `, as far as a look at three bytes tells.
+bool looks_iso(std::string_view text) {
+  return text.size() > 20 && text[4] == '-' && text[10] == 'T' && is_digit(text[0]);
+}
+
+bool read_stamp(Cursor& in, Layer& layer) {
+  PrintedTime time;
+  if (!looks_iso(in.text) || !read_iso(in.text, in.at, time)) return false;
+  if (!time.utc_offset_minutes || !is_date(time) || !in.take(' ')) return false;
+  layer.time = time;
+  return true;
+}
+
+// `host unit[7]: `
+bool read_sender(Cursor& in, Layer& layer) {
+  const auto host = read_host(in.text, in.at);
+  if (host.empty() || !in.take(' ')) return false;
+  const auto unit = in.run([](char c) { return c > ' ' && c != ':' && c != '['; }, 256);
+  if (unit.empty()) return false;
+  layer.add("host", host);
+  layer.add("unit", unit);
+  const std::size_t before = in.at;
+  if (in.take('[')) {
+    if (const auto pid = in.number(9)) layer.add("pid", std::int64_t{*pid});
+    if (!in.take(']')) return false;
+  }
+  if (!in.take(':') || !(in.take(' ') || in.end())) return false;
+  layer.writer = in.text.substr(before - unit.size(), in.at - before + unit.size());
+  layer.transport = true;
+  layer.size = in.at;
+  return true;
+}
+
+// `<6>`: facility and level of syslog.
+bool read_priority(Cursor& in, Layer& layer) {
+  if (!in.take('<')) return true;
+  const auto priority = in.number(3);
+  if (!priority || *priority > 191 || !in.take('>')) return false;
+  layer.severity = severity_of_priority(*priority);
+  return true;
+}
+
+// `[  123.456789]`: seconds since the boot; the kernel always prints six decimals.
+bool read_uptime(Cursor& in, Layer& layer) {
+  if (!in.take('[')) return false;
+  in.blanks();
+  const auto seconds = in.run(is_digit, 12);
+  if (seconds.empty() || !in.take('.')) return false;
+  const auto micros = in.run(is_digit, 7);
+  if (micros.size() != 6 || !in.take(']')) return false;
+  // CONFIG_PRINTK_CALLER: `[    T7]`, `[   C12]`
+  const std::size_t caller = in.at;
+  if (in.take('[')) {
+    in.blanks();
+    const bool known = in.take('T') || in.take('C');
+    if (!known || !in.number() || !in.take(']')) in.at = caller;
+  }
+  std::int64_t whole = 0;
+  for (char c : seconds) whole = whole * 10 + (c - '0');
+  for (char c : micros) whole = whole * 10 + (c - '0');
+  layer.add_real("uptime", static_cast<double>(whole) / 1e6);
+  return true;
+}
+
+}  // namespace
+
+Severity severity_of_priority(std::int64_t priority) {
+  switch (priority & 7) {
+    case 0:
+    case 1:
+    case 2: return Severity::fatal;
+    case 3: return Severity::error;
+    case 4: return Severity::warning;
+    case 7: return Severity::debug;
+    default: return Severity::info;
+  }
+}
+
+bool read_cri(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  if (!read_stamp(in, layer)) return false;
+  if (in.take("stdout ")) {
+    layer.output = Output::out;
+  } else if (in.take("stderr ")) {
+    layer.output = Output::err;
+  } else {
+    return false;
+  }
+  const std::string_view flag = text.substr(in.at, 1);
+  if (!in.take('F') && !in.take('P')) return false;
+  if (in.take(':')) in.run([](char c) { return c > ' '; }, 256);
+  if (!in.take(' ') && !in.end()) return false;
+  layer.add("flag", flag);
+  layer.transport = true;
+  layer.size = in.at;
+  return true;
+}
+
+bool read_journal_iso(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  return read_stamp(in, layer) && read_sender(in, layer);
+}
+
+bool read_syslog(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  PrintedTime time;
+  if (!read_priority(in, layer) || !read_month_stamp(text, in.at, time) || !in.take(' ')) {
+    return false;
+  }
+  if (!is_date(time)) return false;
+  layer.time = time;
+  return read_sender(in, layer);
+}
+
+bool read_kernel_stamp(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  if (!read_priority(in, layer)) return false;
+  PrintedTime time;
+  if (!read_uptime(in, layer)) {
+    // dmesg -T: [Wed Mar  4 05:06:07 2026] text
+    in.at = text[0] == '<' ? text.find('>') + 1 : 0;
+    if (!in.take('[') || !read_weekday_stamp(text, in.at, time) || !in.take(']')) return false;
+    layer.time = time;
+  }
+  if (!in.take(' ') && !in.end()) return false;
+  layer.transport = true;
+  layer.size = in.at;
+  return true;
+}
+
+bool read_kubectl(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  const auto name = [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; };
+  if (!in.take("[pod/")) return false;
+  const auto pod = in.run(name, 253);
+  if (pod.empty() || !in.take('/')) return false;
+  const auto container = in.run(name, 63);
+  if (container.empty() || !in.take(']')) return false;
+  if (!in.take(' ') && !in.end()) return false;
+  layer.add("pod", pod);
+  layer.add("container", container);
+  layer.writer = pod;
+  layer.size = in.at;
+  return true;
+}
+
+}  // namespace logarithm::wrappers

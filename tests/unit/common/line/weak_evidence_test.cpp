@@ -1,0 +1,128 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/common/line/parser_fixture.h"
+
+// When a bare `12: ` is a task's label.
+namespace logarithm {
+namespace {
+
+using namespace test;
+
+std::string labelled(int lines, int from = 0) {
+  std::string out;
+  for (int i = from; i < from + lines; ++i) out += std::to_string(i % 16) + ": text\n";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Weak wrapper: twenty lines that all bear it are enough, held until then") {
+  ParsedStream stream;
+  CHECK(stream.feed(labelled(19)).empty());
+  CHECK(stream.parser->position() == 0);
+  CHECK(stream.parser->next_read() > 0);
+  const auto& lines = stream.feed(labelled(1, 19));
+  REQUIRE(lines.size() == 20);
+  CHECK(lines[0].wrapper_rank == 0);
+  CHECK(lines[19].wrapper_rank == 3);
+  CHECK(body_of(lines[19]) == "text");
+  CHECK(stream.parser->position() == stream.parser->next_read());
+  // From then on each line that bears it, and those that do not are text.
+  stream.feed("srun: done\n7: x\n");
+  CHECK_FALSE(lines[20].wrapper_rank.has_value());
+  CHECK(lines[21].wrapper_rank == 7);
+}
+
+TEST_CASE("Weak wrapper: one line of the first twenty without it, and it never was") {
+  ParsedStream stream;
+  const auto& lines = stream.feed(labelled(19) + "other\n" + labelled(30));
+  REQUIRE(lines.size() == 50);
+  for (const Line& line : lines) {
+    CHECK_FALSE(line.wrapper_rank.has_value());
+    CHECK(line.header_begin == 0);
+  }
+}
+
+TEST_CASE("Weak wrapper: a stream whose first line has none is not held at all") {
+  ParsedStream stream;
+  CHECK(stream.feed("text\n").size() == 1);
+  CHECK(stream.feed("3: text\n").size() == 2);
+  CHECK_FALSE(stream.out.lines[1].wrapper_rank.has_value());
+}
+
+TEST_CASE("Weak wrapper: two are enough when the stream closes, one is not") {
+  ParsedStream two;
+  CHECK(two.whole(labelled(2))[1].wrapper_rank == 1);
+  ParsedStream one;
+  const auto& lines = one.whole(labelled(1));
+  CHECK_FALSE(lines[0].wrapper_rank.has_value());
+  CHECK(body_of(lines[0]) == "0: text");
+  ParsedStream both;  // P1 is the same wrapper
+  CHECK(both.whole("P1  3: a\n 4: b\n")[0].wrapper_rank == 3);
+  CHECK(meta_text(both.out.lines[0], "het") == "1");
+  ParsedStream mixed;  // another is not
+  CHECK_FALSE(mixed.whole("3: a\n[4]:b\n")[0].wrapper_rank.has_value());
+}
+
+TEST_CASE("Weak wrapper: two are enough when a second passes, by a flush or by what comes next") {
+  ParsedStream flushed;
+  flushed.feed(labelled(2));
+  CHECK(flushed.idle(kNoon + kSecond)[1].wrapper_rank == 1);
+  ParsedStream fed;
+  fed.feed(labelled(2));
+  const auto& lines = fed.feed("7: more\n", kNoon + kSecond);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].wrapper_rank == 0);
+  CHECK(lines[2].wrapper_rank == 7);
+}
+
+TEST_CASE("Weak wrapper: a first line alone leaves as text, and the next ones decide") {
+  ParsedStream stream;
+  stream.feed("3: importing\n");
+  CHECK_FALSE(stream.idle(kNoon + kSecond)[0].wrapper_rank.has_value());
+  const std::string state = stream.parser->state();
+  const auto position = stream.parser->position();
+  CHECK(position == 13);
+  stream.restart(position, state);
+  stream.feed("4: x\n", kNoon + 60 * kSecond);
+  CHECK(stream.idle(kNoon + 61 * kSecond)[1].wrapper_rank == 4);
+}
+
+TEST_CASE("Weak wrapper: the process or the file's name makes a label credible at once") {
+  StreamContext slurm;
+  slurm.slurm_step = true;
+  ParsedStream stream(slurm);
+  const auto& lines = stream.whole("job starts\n 3: text\n[4]:no label\n");
+  CHECK_FALSE(lines[0].wrapper_rank.has_value());
+  CHECK(lines[1].wrapper_rank == 3);
+  CHECK_FALSE(lines[2].wrapper_rank.has_value());
+}
+
+TEST_CASE("Weak wrapper: templates of torchrun, in a container too") {
+  ParsedStream stream;
+  const auto& lines = stream.whole(
+      "2026-03-04T05:06:07Z stdout F [12]:loss 2.3\n"
+      "2026-03-04T05:06:07Z stdout F [trainer13|5]:loss 2.3\n");
+  CHECK(lines[0].wrapper_rank == 12);
+  CHECK(body_of(lines[0]) == "loss 2.3");
+  CHECK(lines[1].wrapper_rank == 13);
+  CHECK(meta_text(lines[1], "local_rank") == "5");
+}
+
+TEST_CASE("Weak wrapper: held lines are bounded") {
+  ParsedStream stream;
+  const std::string line = "3: " + std::string(20'000, 'x') + "\n";
+  stream.feed(line);
+  CHECK(stream.feed(line + line).size() == 3);
+  CHECK(stream.out.lines[0].wrapper_rank == 3);
+}
+
+TEST_CASE("Weak wrapper: an import whose lines were all held takes its first time") {
+  StreamContext context;
+  context.imported = true;
+  ParsedStream stream(context);
+  const auto& lines = stream.whole("0: banner\n1: 2020-01-01 00:00:00 INFO a.py:1] x\n");
+  CHECK(lines[0].time == 1'577'836'800 * kSecond);
+}
+
+}  // namespace logarithm
