@@ -62,6 +62,7 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
   void end_context() {
     state_.piece.reset();
     state_.record = OpenRecord();
+    state_.parked.clear();
   }
 
   void on_gap(const Gap& gap) override { out_->gaps.push_back(gap); }
@@ -117,10 +118,12 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     const auto header = parse_header(text.substr(line.header_begin));
     if (header) take_header(line, *header);
     facts.has_header = header.has_value();
+    facts.report_row = header && header->report_row;
     facts.body = text.substr(line.body_begin);
+    OpenRecord& record = record_of(state_, facts.rank);
 
     rules_->apply(facts.body, context_.stream_name, found_);
-    if (!header && is_traceback_frame(state_.record, facts.body)) {
+    if (is_traceback_frame(record, facts)) {
       // Source text that a traceback quotes is no report of anything.
       found_.events.clear();
       found_.severity.reset();
@@ -128,8 +131,9 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     }
     facts.has_iteration = found_.iteration.has_value();
     take_found(line, facts.body);
+    if (header) add_header_fields(line, *header);
     set_order_time(line, header ? header->time : std::nullopt, context_, state_);
-    join_record(line, facts, state_.record);
+    if (join_record(line, facts, record) == Joined::complete) take_record(line, record.text);
     carry_iteration(line);
   }
 
@@ -149,6 +153,35 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     if (!header.file.empty()) {
       line.callsite.reserve(header.file.size() + 1 + header.file_line.size());
       line.callsite.append(header.file).append(":").append(header.file_line);
+    }
+  }
+
+  // What a rule found under the same name says more.
+  static void add_header_fields(Line& line, const LogHeader& header) {
+    for (std::size_t i = 0; i < header.field_count; ++i) {
+      const LogHeader::Field& field = header.fields[i];
+      if (!has_meta(line, field.key)) {
+        line.meta.push_back({std::string(field.key), field.typed(), false});
+      }
+    }
+  }
+  static bool has_meta(const Line& line, std::string_view key) {
+    return std::any_of(line.meta.begin(), line.meta.end(),
+                       [&](const MetaPair& pair) { return pair.key == key; });
+  }
+
+  // The record may end here: what rules find in all of it belongs to this line.
+  void take_record(Line& line, std::string_view text) {
+    Extraction found;
+    rules_->apply_record(text, context_.stream_name, found);
+    if (found.severity) line.severity = std::max(line.severity, *found.severity);
+    for (MetaPair& pair : found.meta) {
+      if (!has_meta(line, pair.key)) line.meta.push_back(std::move(pair));
+    }
+    for (EventMark& event : found.events) {
+      const bool known =
+          std::find(line.events.begin(), line.events.end(), event) != line.events.end();
+      if (!known) line.events.push_back(std::move(event));
     }
   }
 
