@@ -124,24 +124,26 @@ bool is_traceback_frame(const OpenRecord& record, const RecordFacts& facts) {
 }
 
 OpenRecord& record_of(ParserState& state, std::optional<std::int32_t> rank) {
-  if (state.record.rank == rank) return state.record;
   auto& parked = state.parked;
   if (state.record.open()) {
+    if (state.record.rank == rank) return state.record;
     cut_text(state.record.text, kParkedHead, kParkedTail);
     parked.push_back(std::move(state.record));
   }
-  state.record = OpenRecord();
-  state.record.rank = rank;
   const auto found = std::find_if(parked.begin(), parked.end(),
                                   [&](const OpenRecord& record) { return record.rank == rank; });
   if (found != parked.end()) {
     state.record = std::move(*found);
     parked.erase(found);
-  } else if (parked.size() >= kMaxOpenRecords) {
+    return state.record;
+  }
+  if (parked.size() >= kMaxOpenRecords) {
     parked.erase(std::min_element(parked.begin(), parked.end(), [](const auto& a, const auto& b) {
       return a.last_observed < b.last_observed;
     }));
   }
+  close(state.record);
+  state.record.rank = rank;
   return state.record;
 }
 

@@ -67,6 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(state.record.text.size() <= 8192 && state.parked.size() <= kMaxOpenRecords);
     offset += line.length;
   }
-  decode_state(std::string_view(reinterpret_cast<const char*>(data), size));
+  // Damaged state is refused or understood.
+  const auto damaged = decode_state(std::string_view(reinterpret_cast<const char*>(data), size));
+  if (damaged.ok()) check(decode_state(encode_state(*damaged)).ok());
   return 0;
 }
