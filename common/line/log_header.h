@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -11,15 +13,35 @@ namespace logarithm {
 
 // What a logger printed in front of its message. Views into the text that was parsed.
 struct LogHeader {
-  std::size_t size = 0;  // bytes of the header, the blank before the message included
+  // What the header says beside time, level and place: pid, tid, logger, module, func, rank (a
+  // mention) …
+  enum class Kind : std::uint8_t { text, integer, real };
+  struct Field {
+    std::string_view key, value;
+    Kind kind = Kind::text;
+    MetaValue typed() const;
+  };
+  static constexpr std::size_t kMaxFields = 8;
+
+  // Bytes of the header, the blank before the message included. 0 where the message is the whole
+  // line: JSON, and programs that print `name: error: text`.
+  std::size_t size = 0;
   std::optional<PrintedTime> time;
   Severity severity = Severity::unset;
   std::string_view level;      // as printed: "INFO", "W"
   std::string_view file;       // call site; empty when none was printed
   std::string_view file_line;  // its digits
+  std::array<Field, kMaxFields> fields;
+  std::size_t field_count = 0;
+  bool report_row = false;  // one row of a report of several lines, not its first
+
+  // Ignored when there is no room or no value.
+  void add(std::string_view key, std::string_view value, bool integer = false);
 };
 
-// Recognises the header at the start of `text`; see README.md for the shapes. nullopt: no header.
+// Recognises the header at the start of `text`: see README.md, "Headers". nullopt: no header. A
+// pure function of the text that looks at its first 512 bytes (JSON: 16 KiB; DCGM's call site: its
+// end).
 std::optional<LogHeader> parse_header(std::string_view text);
 
 // For text that starts with `[rankN]:` (PyTorch's prefix): N and the length of the prefix, one

@@ -8,8 +8,12 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kMinute = 60 * kSecond;
+constexpr std::int64_t kDay = 24 * 60 * kMinute;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) {
+  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 bool read_char(std::string_view text, std::size_t& at, std::string_view any) {
   if (at >= text.size() || any.find(text[at]) == std::string_view::npos) return false;
@@ -17,30 +21,15 @@ bool read_char(std::string_view text, std::size_t& at, std::string_view any) {
   return true;
 }
 
-void read_zone(std::string_view text, std::size_t& at, PrintedTime& time) {
-  std::size_t i = at;
-  if (read_char(text, i, "Z")) {
-    time.utc_offset_minutes = 0;
-    at = i;
-    return;
-  }
-  const bool west = i < text.size() && text[i] == '-';
-  unsigned hours = 0, minutes = 0;
-  if (!read_char(text, i, "+-") || !read_digits(text, i, 2, hours)) return;
-  read_char(text, i, ":");
-  if (!read_digits(text, i, 2, minutes) || hours > 14 || minutes > 59) return;
-  const int offset = static_cast<int>(hours * 60 + minutes);
-  time.utc_offset_minutes = west ? -offset : offset;
-  at = i;
+std::int64_t clock_nanos(const PrintedTime& time) {
+  return (time.hour * 3600 + time.minute * 60 + time.second) * kSecond + time.nanos;
 }
 
 std::optional<UnixNanos> in_year(const PrintedTime& time, int year) {
   using namespace std::chrono;
   const year_month_day date{std::chrono::year{year}, month{time.month}, day{time.day}};
   if (!date.ok() || year < 1971 || year > 2200) return std::nullopt;
-  const std::int64_t days = sys_days{date}.time_since_epoch().count();
-  const std::int64_t seconds = days * 86400 + time.hour * 3600 + time.minute * 60 + time.second;
-  return seconds * kSecond + time.nanos;
+  return sys_days{date}.time_since_epoch().count() * kDay + clock_nanos(time);
 }
 
 }  // namespace
@@ -56,6 +45,33 @@ bool read_digits(std::string_view text, std::size_t& at, unsigned count, unsigne
   value = result;
   at += count;
   return true;
+}
+
+void read_zone(std::string_view text, std::size_t& at, PrintedTime& time) {
+  std::size_t i = at;
+  if (read_char(text, i, "Z")) {
+    time.utc_offset_minutes = 0;
+    at = i;
+    return;
+  }
+  const bool apart = read_char(text, i, " ");
+  const auto rest = text.substr(i);
+  if (rest.starts_with("UTC") || rest.starts_with("GMT")) {
+    i += 3;
+    if (i < text.size() && is_word(text[i])) return;
+    time.utc_offset_minutes = 0;
+    at = i;
+    return;
+  }
+  const bool west = i < text.size() && text[i] == '-';
+  unsigned hours = 0, minutes = 0;
+  if (!read_char(text, i, "+-") || !read_digits(text, i, 2, hours)) return;
+  const bool colon = read_char(text, i, ":");
+  if (!read_digits(text, i, 2, minutes) && (colon || apart)) return;
+  if (hours > 14 || minutes > 59 || (i < text.size() && is_digit(text[i]))) return;
+  const int offset = static_cast<int>(hours * 60 + minutes);
+  time.utc_offset_minutes = west ? -offset : offset;
+  at = i;
 }
 
 bool read_clock(std::string_view text, std::size_t& at, PrintedTime& time) {
@@ -82,7 +98,7 @@ bool read_date(std::string_view text, std::size_t& at, PrintedTime& time) {
   unsigned year = 0;
   if (!read_digits(text, i, 4, year) || i >= text.size()) return false;
   const std::string_view separator = text.substr(i, 1);
-  if (!read_char(text, i, "-/") || !read_digits(text, i, 2, time.month) ||
+  if (!read_char(text, i, "-/.") || !read_digits(text, i, 2, time.month) ||
       !read_char(text, i, separator) || !read_digits(text, i, 2, time.day)) {
     return false;
   }
@@ -104,18 +120,31 @@ bool read_iso(std::string_view text, std::size_t& at, PrintedTime& time) {
 bool is_date(const PrintedTime& time) {
   using namespace std::chrono;
   constexpr int kLeapYear = 2024;
+  if (!time.has_date()) return true;
   return year_month_day{year{time.year.value_or(kLeapYear)}, month{time.month}, day{time.day}}.ok();
 }
 
-std::optional<UnixNanos> as_utc(const PrintedTime& time, UnixNanos near) {
+std::optional<UnixNanos> as_utc(const PrintedTime& time, UnixNanos near, UnixNanos latest) {
+  if (time.instant) return time.instant;
+  if (time.uptime) return std::nullopt;
   if (time.year) return in_year(time, *time.year);
+  std::optional<UnixNanos> best;
+  auto consider = [&](std::optional<UnixNanos> value) {
+    if (!value || *value > latest) return;
+    if (!best || std::abs(*value - near) < std::abs(*best - near)) best = value;
+  };
   using namespace std::chrono;
   const auto today = floor<days>(sys_time<nanoseconds>{nanoseconds{near}});
+  if (!time.has_date()) {
+    const std::int64_t midnight = today.time_since_epoch().count() * kDay;
+    for (int days_away = -1; days_away <= 1; ++days_away) {
+      consider(midnight + days_away * kDay + clock_nanos(time));
+    }
+    return best;
+  }
   const int year = static_cast<int>(year_month_day{today}.year());
-  std::optional<UnixNanos> best;
   for (int candidate = year - 1; candidate <= year + 1; ++candidate) {
-    const auto value = in_year(time, candidate);
-    if (value && (!best || std::abs(*value - near) < std::abs(*best - near))) best = value;
+    consider(in_year(time, candidate));
   }
   return best;
 }

@@ -1,5 +1,6 @@
 #include "common/line/parser_state.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -9,6 +10,9 @@ namespace {
 
 constexpr std::uint8_t kStateVersion = 2;
 constexpr std::size_t kMaxCallsite = 1024;
+constexpr std::size_t kMaxText = 8192;
+constexpr std::uint8_t kMaxKind = static_cast<std::uint8_t>(OpenRecord::Kind::arguments);
+constexpr std::uint8_t kMaxParked = 64;
 
 class Writer {
  public:
@@ -24,8 +28,8 @@ class Writer {
     number<std::uint8_t>(value ? 1 : 0);
     if (value) number<T>(*value);
   }
-  void text(std::string_view value) {
-    value = value.substr(0, kMaxCallsite);
+  void text(std::string_view value, std::size_t most = kMaxCallsite) {
+    value = value.substr(0, most);
     number(static_cast<std::uint16_t>(value.size()));
     out.append(value);
   }
@@ -82,9 +86,9 @@ class Reader {
   void optional(std::optional<T>& value) {
     if (small(1) == 1) value = number<T>();
   }
-  std::string text() {
+  std::string text(std::size_t most = kMaxCallsite) {
     const auto size = number<std::uint16_t>();
-    if (size > kMaxCallsite || size > rest_.size()) {
+    if (size > most || size > rest_.size()) {
       bad_ = true;
       return {};
     }
@@ -130,6 +134,36 @@ class Reader {
   bool bad_ = false;
 };
 
+void write_record(Writer& w, const OpenRecord& record) {
+  w.number(static_cast<std::uint8_t>(record.kind));
+  if (!record.open()) return;
+  w.number(record.head);
+  w.number(static_cast<std::uint8_t>(record.severity));
+  w.text(record.callsite);
+  w.number(record.lines);
+  w.number(record.bytes);
+  w.number(record.last_observed);
+  w.optional(record.rank);
+  w.number(record.phase);
+  w.text(record.text, kMaxText);
+}
+
+void read_record(Reader& r, OpenRecord& record) {
+  record.kind = static_cast<OpenRecord::Kind>(r.small(kMaxKind));
+  if (!record.open()) return;
+  record.head = r.number<std::uint64_t>();
+  record.severity = r.severity();
+  record.callsite = r.text();
+  record.lines = r.number<std::uint32_t>();
+  record.bytes = r.number<std::uint64_t>();
+  record.last_observed = r.number<UnixNanos>();
+  r.optional(record.rank);
+  record.phase = r.number<std::uint8_t>();
+  record.text = r.text(kMaxText);
+}
+
+bool sane(const OpenRecord& record) { return record.last_observed >= 0; }
+
 }  // namespace
 
 std::string encode_state(const ParserState& state) {
@@ -139,19 +173,12 @@ std::string encode_state(const ParserState& state) {
   w.optional(state.last_time);
   w.number(state.last_time_observed);
   w.optional(state.utc_offset_minutes);
-  const OpenRecord& record = state.record;
-  w.number(static_cast<std::uint8_t>(record.kind));
-  if (record.open()) {
-    w.number(record.head);
-    w.number(static_cast<std::uint8_t>(record.severity));
-    w.text(record.callsite);
-    w.number(record.lines);
-    w.number(record.bytes);
-    w.number(record.last_observed);
-    w.optional(record.rank);
-  }
+  write_record(w, state.record);
   w.piece(state.piece);
   w.wrappers(state);
+  w.number(static_cast<std::uint8_t>(state.parked.size()));
+  for (const OpenRecord& record : state.parked) write_record(w, record);
+  w.optional(state.boot);
   return std::move(w.out);
 }
 
@@ -165,24 +192,18 @@ Result<ParserState> decode_state(std::string_view bytes) {
   r.optional(state.last_time);
   state.last_time_observed = r.number<UnixNanos>();
   r.optional(state.utc_offset_minutes);
-  OpenRecord& record = state.record;
-  record.kind = static_cast<OpenRecord::Kind>(r.small(3));
-  if (record.open()) {
-    record.head = r.number<std::uint64_t>();
-    record.severity = r.severity();
-    record.callsite = r.text();
-    record.lines = r.number<std::uint32_t>();
-    record.bytes = r.number<std::uint64_t>();
-    record.last_observed = r.number<UnixNanos>();
-    r.optional(record.rank);
-  }
+  read_record(r, state.record);
   r.piece(state.piece);
   r.wrappers(state);
+  state.parked.resize(r.small(kMaxParked));
+  for (OpenRecord& record : state.parked) read_record(r, record);
+  r.optional(state.boot);
   // Times that never were: differences of them must not overflow.
-  const bool sane = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
-                    record.last_observed >= 0 &&
-                    std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60;
-  if (!r.good() || !sane) return Error(ErrorCode::corrupt, "parser state is damaged");
+  const bool possible = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
+                        sane(state.record) &&
+                        std::all_of(state.parked.begin(), state.parked.end(), sane) &&
+                        std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60;
+  if (!r.good() || !possible) return Error(ErrorCode::corrupt, "parser state is damaged");
   return state;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/line/file_line.h"
@@ -16,7 +17,19 @@ namespace logarithm {
 
 // The record that later lines may continue.
 struct OpenRecord {
-  enum class Kind : std::uint8_t { none = 0, header = 1, traceback = 2, overflow = 3 };
+  enum class Kind : std::uint8_t {
+    none = 0,
+    header = 1,
+    traceback = 2,
+    overflow = 3,
+    group = 4,         // an exception group
+    faulthandler = 5,  // Fatal Python error, threads
+    native = 6,        // terminate called …, C++ stacks
+    signal = 7,        // Open MPI's report
+    nvrm = 8,          // the NVIDIA driver's several lines
+    printed = 9,       // a pretty-printed value
+    arguments = 10,    // Megatron's table
+  };
   Kind kind = Kind::none;
   std::uint64_t head = 0;
   Severity severity = Severity::unset;
@@ -25,6 +38,8 @@ struct OpenRecord {
   std::uint64_t bytes = 0;
   UnixNanos last_observed = 0;
   std::optional<std::int32_t> rank;  // of its wrapper
+  std::uint8_t phase = 0;            // how far the shape of its kind is
+  std::string text;  // bodies joined by "\n" for rules `over: record`: at most 4 KiB
 
   bool open() const { return kind != Kind::none; }
 };
@@ -56,9 +71,13 @@ struct ParserState {
   FileLine file_line;  // the one that the position lies in
   WeakEvidence evidence;
   KnownHosts hosts;
+  std::vector<OpenRecord> parked;  // of other writers in the same stream
+  // When the host booted, at the latest: what uptimes are relative to.
+  std::optional<UnixNanos> boot;
 };
 
-// A compact versioned form; at most a few hundred bytes. See README.md for the table.
+// A compact versioned form; a few hundred bytes, and the text of what is open. See README.md for
+// the table.
 std::string encode_state(const ParserState& state);
 // Error{corrupt} for anything that encode_state() did not write.
 Result<ParserState> decode_state(std::string_view bytes);

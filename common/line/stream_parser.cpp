@@ -99,6 +99,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     state_.pieces_left = {};
     state_.record = OpenRecord();
     intake_.forget();
+    state_.parked.clear();
   }
 
   Line& new_line() override { return out_->lines.emplace_back(); }
@@ -233,10 +234,12 @@ class Parser final : public StreamParser, private Intake::Sink {
     if (header) take_header(line, *header);
     if (line.severity == Severity::unset) line.severity = wrapped_.severity;
     facts.has_header = header.has_value();
+    facts.report_row = header && header->report_row;
     facts.body = text.substr(line.body_begin - line.header_begin);
+    OpenRecord& record = record_of(state_, facts.rank);
 
     rules_->apply(facts.body, context_.stream_name, found_);
-    if (!header && is_traceback_frame(state_.record, facts.body)) {
+    if (is_traceback_frame(record, facts)) {
       // Source text that a traceback quotes is no report of anything.
       found_.events.clear();
       found_.severity.reset();
@@ -244,10 +247,11 @@ class Parser final : public StreamParser, private Intake::Sink {
     }
     facts.has_iteration = found_.iteration.has_value();
     take_found(line, facts.body);
+    if (header) add_header_fields(line, *header);
     const auto printed =
         merge_times(header ? header->time : std::nullopt, wrapped_.time, line.observed);
     set_order_time(line, printed, context_, state_);
-    join_record(line, facts, state_.record);
+    if (join_record(line, facts, record) == Joined::complete) take_record(line, record.text);
     carry_iteration(line);
   }
 
@@ -267,6 +271,35 @@ class Parser final : public StreamParser, private Intake::Sink {
     if (!header.file.empty()) {
       line.callsite.reserve(header.file.size() + 1 + header.file_line.size());
       line.callsite.append(header.file).append(":").append(header.file_line);
+    }
+  }
+
+  // What a rule found under the same name says more.
+  static void add_header_fields(Line& line, const LogHeader& header) {
+    for (std::size_t i = 0; i < header.field_count; ++i) {
+      const LogHeader::Field& field = header.fields[i];
+      if (!has_meta(line, field.key)) {
+        line.meta.push_back({std::string(field.key), field.typed(), false});
+      }
+    }
+  }
+  static bool has_meta(const Line& line, std::string_view key) {
+    return std::any_of(line.meta.begin(), line.meta.end(),
+                       [&](const MetaPair& pair) { return pair.key == key; });
+  }
+
+  // The record may end here: what rules find in all of it belongs to this line.
+  void take_record(Line& line, std::string_view text) {
+    Extraction found;
+    rules_->apply_record(text, context_.stream_name, found);
+    if (found.severity) line.severity = std::max(line.severity, *found.severity);
+    for (MetaPair& pair : found.meta) {
+      if (!has_meta(line, pair.key)) line.meta.push_back(std::move(pair));
+    }
+    for (EventMark& event : found.events) {
+      const bool known =
+          std::find(line.events.begin(), line.events.end(), event) != line.events.end();
+      if (!known) line.events.push_back(std::move(event));
     }
   }
 

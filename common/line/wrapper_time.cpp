@@ -19,6 +19,8 @@ std::optional<PrintedTime> merge_times(const std::optional<PrintedTime>& inner,
                                        const std::optional<PrintedTime>& outer,
                                        UnixNanos observed) {
   if (!inner) return outer;
+  if (inner->instant) return inner;
+  if (inner->uptime) return outer ? outer : inner;
   if (!outer || !outer->utc_offset_minutes) return inner;
   if (inner->year && inner->utc_offset_minutes) return inner;
   const auto wrapped = as_utc(*outer, observed);

@@ -50,7 +50,12 @@ class RuleSet {
   virtual ~RuleSet() = default;
   // Applies all rules to one body. `stream` is the stream's name ("stdout", "kernel").
   virtual void apply(std::string_view body, std::string_view stream, Extraction& out) const = 0;
+  // Applies the rules `over: record` to a joined record (lines separated by "\n") when it closes.
+  virtual void apply_record(std::string_view record, std::string_view stream,
+                            Extraction& out) const;
   virtual std::size_t size() const = 0;
 };
+
+inline void RuleSet::apply_record(std::string_view, std::string_view, Extraction&) const {}
 
 }  // namespace logarithm

@@ -19,6 +19,12 @@ ParserState full_state() {
   state.record.bytes = 400;
   state.record.last_observed = 6;
   state.record.rank = 12;
+  state.record.phase = 2;
+  state.record.text = "Traceback\n  x";
+  state.parked.push_back(state.record);
+  state.parked[0].rank = 13;
+  state.parked[0].kind = OpenRecord::Kind::arguments;
+  state.boot = 7;
   state.piece = OpenPiece{9, Severity::info, "a.cc:1"};
   return state;
 }
@@ -33,6 +39,11 @@ TEST_CASE("Parser state: is read back as it was written") {
   CHECK(read->iteration == -7);
   CHECK(read->record.callsite == "train.py:88");
   CHECK(read->record.rank == 12);
+  CHECK(read->record.text == "Traceback\n  x");
+  CHECK(read->record.phase == 2);
+  REQUIRE(read->parked.size() == 1);
+  CHECK(read->parked[0].rank == 13);
+  CHECK(read->boot == 7);
   CHECK(read->piece->head == 9);
   CHECK(encode_state(*decode_state(encode_state(ParserState()))) == encode_state(ParserState()));
 }

@@ -43,7 +43,9 @@ TEST_CASE("Stream parser: case 36: a line keeps its bytes, terminator, place and
   CHECK(lines[0].callsite == "a.cc:3");
   CHECK(body_of(lines[0]) == "x");
   CHECK(text_of(lines[0]) == lines[0].raw);
-  REQUIRE(lines[0].meta.size() == 1);
+  REQUIRE(lines[0].meta.size() == 2);
+  CHECK(lines[0].meta[1].key == "tid");
+  CHECK(std::get<std::int64_t>(lines[0].meta[1].value) == 7);
   CHECK(lines[0].meta[0].key == "level");
   CHECK(std::get<std::string>(lines[0].meta[0].value) == "I");
 }

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "common/line/log_time.h"
+
+// The forms of a time that loggers print; README.md, "Times", lists them.
+namespace logarithm {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+struct Reader {
+  std::string_view s;
+  std::size_t at;
+  PrintedTime time;
+
+  char peek(std::size_t ahead = 0) const { return at + ahead < s.size() ? s[at + ahead] : '\0'; }
+  bool take(char c) {
+    if (peek() != c) return false;
+    ++at;
+    return true;
+  }
+  bool take_any(std::string_view chars) {
+    if (at >= s.size() || chars.find(s[at]) == std::string_view::npos) return false;
+    ++at;
+    return true;
+  }
+  std::size_t run() const {
+    std::size_t n = 0;
+    while (is_digit(peek(n))) ++n;
+    return n;
+  }
+  bool digits(unsigned count, unsigned& value) { return read_digits(s, at, count, value); }
+
+  bool clock() {
+    if (!read_clock(s, at, time)) {
+      // 5:06:07 AM
+      if (!is_digit(peek()) || peek(1) != ':') return false;
+      const std::string padded = "0" + std::string(s.substr(at, 7));
+      std::size_t end = 0;
+      if (!read_clock(padded, end, time)) return false;
+      at += end - 1;
+    }
+    half_of_day();
+    return true;
+  }
+  void half_of_day() {
+    const std::size_t blank = peek() == ' ' ? 1u : 0u;
+    const char half = peek(blank);
+    if ((half != 'A' && half != 'P') || peek(blank + 1) != 'M' || time.hour > 12) return;
+    time.hour = time.hour % 12 + (half == 'P' ? 12u : 0u);
+    at += blank + 2;
+  }
+  bool zone() {
+    read_zone(s, at, time);
+    return true;
+  }
+
+  bool year4() {
+    unsigned year = 0;
+    if (!digits(4, year)) return false;
+    time.year = static_cast<int>(year);
+    return true;
+  }
+  bool month_name() {
+    static constexpr std::array<std::string_view, 12> kNames{
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const auto word = s.substr(at, 3);
+    const auto name = std::find(kNames.begin(), kNames.end(), word);
+    if (name == kNames.end()) return false;
+    time.month = static_cast<unsigned>(name - kNames.begin()) + 1;
+    at += 3;
+    return true;
+  }
+  bool day_1_or_2() { return is_digit(peek(1)) ? digits(2, time.day) : digits(1, time.day); }
+  // What stands between a date and its clock.
+  bool between() {
+    if (take(',')) return take(' ');
+    return take_any(" T_-:");
+  }
+
+  // 2026-03-04 05:06:07     2026-03-04, 05:06:07 UTC
+  bool year_first() { return read_date(s, at, time) && between() && clock() && zone(); }
+  // 20260304 05:06:07       20260304T050607Z        260304 05:06:07
+  bool compact(std::size_t run) {
+    unsigned year = 0;
+    if (run == 8 ? !year4() : !digits(2, year)) return false;
+    if (run == 6) time.year = 2000 + static_cast<int>(year);
+    if (!digits(2, time.month) || !digits(2, time.day) || !take_any(" T-_")) return false;
+    if (clock()) return zone();
+    return digits(2, time.hour) && digits(2, time.minute) && digits(2, time.second) &&
+           time.hour < 24 && time.minute < 60 && time.second <= 60 && !is_digit(peek()) && zone();
+  }
+  // 03/04 05:06:07    03-04 05:06:07    03/04/2026 05:06:07    26/03/04 05:06:07
+  // 04/Mar/2026:05:06:07 +0000    04-Mar-2026 05:06:07    04 Mar 2026 05:06:07
+  bool two_first() {
+    unsigned a = 0, b = 0, c = 0;
+    if (!digits(2, a)) return false;
+    const char separator = peek();
+    if (!take_any("/-. ")) return false;
+    if (month_name()) {
+      time.day = a;
+      return take(separator) && year4() && between() && clock() && zone();
+    }
+    if (separator == ' ' || !digits(2, b)) return false;
+    if (peek() != separator) {
+      if (separator == '.') return false;
+      set_month_day(a, b);
+      return between() && clock() && zone();
+    }
+    ++at;
+    if (run() == 4) {
+      set_month_day(a, b);
+      return year4() && between() && clock() && zone();
+    }
+    if (!digits(2, c)) return false;
+    if (a > 12 && b <= 12 && c <= 31) {  // Spark: the year first
+      time.month = b;
+      time.day = c;
+      c = a;
+    } else {
+      set_month_day(a, b);
+    }
+    time.year = 2000 + static_cast<int>(c);
+    return between() && clock() && zone();
+  }
+  // Month first, as loggers that print no year do, unless the calendar knows better.
+  void set_month_day(unsigned a, unsigned b) {
+    time.month = a;
+    time.day = b;
+    if (a > 12) std::swap(time.month, time.day);
+  }
+  // Mar  4 05:06:07     Mar 04 2026 05:06:07     Mar 4, 2026 5:06:07 AM
+  bool month_first() {
+    if (!month_name() || !take(' ')) return false;
+    take(' ');
+    if (!day_1_or_2()) return false;
+    take(',');
+    if (!take(' ')) return false;
+    if (run() == 4 && (!year4() || !between())) return false;
+    return clock() && zone();
+  }
+  // Wed Mar  4 05:06:07 2026     Wed Mar  4 05:06:07 UTC 2026     Wed, 04 Mar 2026 05:06:07 GMT
+  bool weekday_first() {
+    static constexpr std::array<std::string_view, 7> kDays{"Mon", "Tue", "Wed", "Thu",
+                                                           "Fri", "Sat", "Sun"};
+    if (std::find(kDays.begin(), kDays.end(), s.substr(at, 3)) == kDays.end()) return false;
+    at += 3;
+    take(',');
+    if (!take(' ')) return false;
+    if (is_digit(peek())) return two_first();
+    if (!month_first()) return false;
+    if (!time.year && peek() == ' ' && is_digit(peek(1)) && is_digit(peek(4)) &&
+        !is_digit(peek(5))) {
+      ++at;
+      return year4();
+    }
+    return true;
+  }
+
+  bool any() {
+    const char c = peek();
+    if (!is_digit(c)) {
+      if (c < 'A' || c > 'W' || peek(1) < 'a') return false;
+      const std::size_t begin = at;
+      if (month_first()) return true;
+      at = begin;
+      return weekday_first();
+    }
+    switch (const std::size_t digits_here = run()) {
+      case 4: return year_first();
+      case 2: return peek(2) == ':' ? clock() && zone() : two_first();
+      case 6:
+      case 8: return compact(digits_here);
+      default: return read_epoch(s, at, time);
+    }
+  }
+};
+
+}  // namespace
+
+bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
+  std::size_t i = at;
+  std::int64_t value = 0;
+  while (i < text.size() && is_digit(text[i]) && i - at < 19)
+    value = value * 10 + (text[i++] - '0');
+  const std::size_t size = i - at;
+  if (i < text.size() && is_digit(text[i])) return false;
+  std::int64_t unit = 1;
+  switch (size) {
+    case 10: unit = kSecond; break;
+    case 13: unit = kSecond / 1'000; break;
+    case 16: unit = kSecond / 1'000'000; break;
+    case 19: break;
+    default: return false;
+  }
+  // 10 digits from 2001-09-09 to 2100.
+  if (text[at] == '0' || value / (kSecond / unit) >= 4'102'444'800) return false;
+  value *= unit;
+  if (i + 1 < text.size() && text[i] == '.' && is_digit(text[i + 1])) {
+    for (++i; i < text.size() && is_digit(text[i]); ++i) {
+      unit /= 10;
+      value += unit * (text[i] - '0');
+    }
+  }
+  time = PrintedTime();
+  time.instant = value;
+  at = i;
+  return true;
+}
+
+bool read_time(std::string_view text, std::size_t& at, PrintedTime& time) {
+  Reader reader{text, at, {}};
+  if (!reader.any() || !is_date(reader.time)) return false;
+  at = reader.at;
+  time = reader.time;
+  return true;
+}
+
+}  // namespace logarithm
