@@ -76,6 +76,7 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     if (segment.terminator == Terminator::cr) line.flags |= line_flag::progress;
     if (segment.partial) line.flags |= line_flag::partial;
     if (segment.truncated) line.flags |= line_flag::truncated;
+    if (rules_->redacts()) redact(line);
     if (!valid_utf8(line.raw)) line.flags |= line_flag::invalid_utf8;
     std::string_view text = line.raw;
     if (has_escape(line.raw)) {
@@ -95,12 +96,27 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     }
   }
 
+  // Secrets are gone before anything looks at the line. Each span is a gap; `length` stays the
+  // file's.
+  void redact(Line& line) {
+    rules_->find_secrets(line.raw, secrets_);
+    if (secrets_.empty()) return;
+    line.flags |= line_flag::redacted;
+    for (const RuleSet::Secret& secret : secrets_) {
+      const std::uint64_t from = line.offset + secret.begin;
+      out_->gaps.push_back({from, from + secret.length, "redacted", observed_});
+    }
+    for (auto secret = secrets_.rbegin(); secret != secrets_.rend(); ++secret) {
+      line.raw.replace(secret->begin, secret->length, RuleSet::kRedacted);
+    }
+  }
+
   // The rest of a line whose beginning left earlier: no header can be here.
   void read_glued(Line& line, std::string_view text) {
     line.flags |= line_flag::glued;
-    rules_->apply(text, context_.stream_name, found_);
-    take_found(line, text);
-    set_order_time(line, std::nullopt, context_, state_);
+    extract(line, text);
+    take_found(line);
+    set_order_time(line, found_.time, context_, state_);
     line.head = state_.piece->head;
     inherit_fields(line, state_.piece->severity, state_.piece->callsite);
     carry_iteration(line);
@@ -119,7 +135,7 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     facts.has_header = header.has_value();
     facts.body = text.substr(line.body_begin);
 
-    rules_->apply(facts.body, context_.stream_name, found_);
+    extract(line, facts.body);
     if (!header && is_traceback_frame(state_.record, facts.body)) {
       // Source text that a traceback quotes is no report of anything.
       found_.events.clear();
@@ -127,8 +143,8 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
       found_.iteration.reset();
     }
     facts.has_iteration = found_.iteration.has_value();
-    take_found(line, facts.body);
-    set_order_time(line, header ? header->time : std::nullopt, context_, state_);
+    take_found(line);
+    set_order_time(line, header && header->time ? header->time : found_.time, context_, state_);
     join_record(line, facts, state_.record);
     carry_iteration(line);
   }
@@ -152,12 +168,21 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     }
   }
 
-  void take_found(Line& line, std::string_view body) {
-    line.template_id = template_of_body(body);
+  void extract(Line& line, std::string_view body) {
+    mask_body(body, masked_);
+    line.template_id = fingerprint(masked_.text);
+    rules_->apply(body, masked_, line.template_id, context_.stream_name, found_);
+  }
+
+  void take_found(Line& line) {
     if (found_.empty()) return;
     if (found_.severity) line.severity = std::max(line.severity, *found_.severity);
     std::move(found_.meta.begin(), found_.meta.end(), std::back_inserter(line.meta));
     line.events.swap(found_.events);
+    if (line.callsite.empty()) line.callsite.swap(found_.callsite);
+    if (found_.mapping) {
+      out_->mappings.push_back({line.offset, std::move(*found_.mapping)});
+    }
     line.iteration = found_.iteration;
     if (found_.iteration && found_.carry_iteration) state_.iteration = found_.iteration;
   }
@@ -166,11 +191,6 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
     if (line.iteration || !state_.iteration) return;
     line.iteration = state_.iteration;
     line.flags |= line_flag::derived_iteration;
-  }
-
-  TemplateId template_of_body(std::string_view body) {
-    mask_body(body, masked_);
-    return fingerprint(masked_.text);
   }
 
   // Lines of an import that come before its first time take that time.
@@ -191,6 +211,7 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
   ParsedLines* out_ = nullptr;
   Extraction found_;
   MaskedBody masked_;
+  std::vector<RuleSet::Secret> secrets_;
   std::string stripped_;
 };
 
