@@ -56,6 +56,14 @@ struct EventMark {
   bool operator==(const EventMark&) const = default;
 };
 
+// A line that tells another process's place in the job (`maps: process`).
+struct ProcessMapping {
+  std::optional<std::int32_t> pid;  // absent: the process that wrote the line
+  std::string host;                 // host name or address as printed; empty: this host
+  std::optional<std::int32_t> rank, local_rank, group_rank, world_size;
+  bool operator==(const ProcessMapping&) const = default;
+};
+
 // One piece of a joined line (CRI `P`, docker 16 KiB): where it lay in the file.
 struct Extent {
   std::uint64_t offset = 0;

@@ -9,6 +9,7 @@
 #include "common/line/order_time.h"
 #include "common/line/parser_state.h"
 #include "common/line/record_joiner.h"
+#include "common/line/redact.h"
 #include "common/line/template.h"
 #include "common/line/transport.h"
 #include "common/line/unwrap.h"
@@ -134,6 +135,8 @@ class Parser final : public StreamParser, private Intake::Sink {
   }
 
   void on_line(Line& line, const LineOrigin& origin) override {
+    // Secrets are gone before anything looks at the line.
+    if (rules_->redacts()) redact(line, origin.prefix, *rules_, secrets_, out_->gaps);
     bool escapes = false;
     std::size_t base = 0;
     const std::string_view text = plain_text(line, origin, escapes, base);
@@ -169,9 +172,9 @@ class Parser final : public StreamParser, private Intake::Sink {
                   const LineOrigin& origin) {
     line.flags |= line_flag::glued;
     state_.writers[static_cast<std::size_t>(origin.output)] = piece.writer;
-    rules_->apply(text, context_.stream_name, found_);
-    take_found(line, text);
-    set_order_time(line, std::nullopt, context_, state_);
+    extract(line, text);
+    take_found(line);
+    set_order_time(line, found_.time, context_, state_);
     line.head = piece.head;
     if (piece.writer.rank) take_rank(line, *piece.writer.rank);
     inherit_fields(line, piece.severity, piece.callsite);
@@ -238,7 +241,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     facts.body = text.substr(line.body_begin - line.header_begin);
     OpenRecord& record = record_of(state_, facts.rank);
 
-    rules_->apply(facts.body, context_.stream_name, found_);
+    extract(line, facts.body);
     if (is_traceback_frame(record, facts)) {
       // Source text that a traceback quotes is no report of anything.
       found_.events.clear();
@@ -246,10 +249,10 @@ class Parser final : public StreamParser, private Intake::Sink {
       found_.iteration.reset();
     }
     facts.has_iteration = found_.iteration.has_value();
-    take_found(line, facts.body);
+    take_found(line);
     if (header) add_header_fields(line, *header);
-    const auto printed =
-        merge_times(header ? header->time : std::nullopt, wrapped_.time, line.observed);
+    const auto printed = merge_times(header && header->time ? header->time : found_.time,
+                                     wrapped_.time, line.observed);
     set_order_time(line, printed, context_, state_);
     if (join_record(line, facts, record) == Joined::complete) take_record(line, record.text);
     carry_iteration(line);
@@ -303,12 +306,21 @@ class Parser final : public StreamParser, private Intake::Sink {
     }
   }
 
-  void take_found(Line& line, std::string_view body) {
-    line.template_id = template_of_body(body);
+  void extract(Line& line, std::string_view body) {
+    mask_body(body, masked_);
+    line.template_id = fingerprint(masked_.text);
+    rules_->apply(body, masked_, line.template_id, context_.stream_name, found_);
+  }
+
+  void take_found(Line& line) {
     if (found_.empty()) return;
     if (found_.severity) line.severity = std::max(line.severity, *found_.severity);
     std::move(found_.meta.begin(), found_.meta.end(), std::back_inserter(line.meta));
     line.events.swap(found_.events);
+    if (line.callsite.empty()) line.callsite.swap(found_.callsite);
+    if (found_.mapping) {
+      out_->mappings.push_back({line.offset, std::move(*found_.mapping)});
+    }
     line.iteration = found_.iteration;
     if (found_.iteration && found_.carry_iteration) state_.iteration = found_.iteration;
   }
@@ -317,11 +329,6 @@ class Parser final : public StreamParser, private Intake::Sink {
     if (line.iteration || !state_.iteration) return;
     line.iteration = state_.iteration;
     line.flags |= line_flag::derived_iteration;
-  }
-
-  TemplateId template_of_body(std::string_view body) {
-    mask_body(body, masked_);
-    return fingerprint(masked_.text);
   }
 
   // Lines of an import that come before its first time take that time.
@@ -343,6 +350,7 @@ class Parser final : public StreamParser, private Intake::Sink {
   ParsedLines* out_ = nullptr;
   Extraction found_;
   MaskedBody masked_;
+  std::vector<RuleSet::Secret> secrets_;
   Unwrapper unwrapper_;
   Wrapped wrapped_;
   std::string decoded_, stripped_;

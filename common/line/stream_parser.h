@@ -41,6 +41,12 @@ class LongLinePool {
 struct ParsedLines {
   std::vector<Line> lines;
   std::vector<Gap> gaps;
+  // What lines said of processes (rules with `maps: process`).
+  struct Mapped {
+    std::uint64_t offset = 0;  // of the line
+    ProcessMapping mapping;
+  };
+  std::vector<Mapped> mappings;
 };
 
 // Bytes of one stream -> lines: split, unwrap, header, rules, template. Pure: no clock, no I/O.

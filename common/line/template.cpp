@@ -71,7 +71,7 @@ class Masker {
       } else if (c == '-' || c == '+') {
         signed_number();
       } else if (path_begins()) {
-        slot(at_, path_end(at_));
+        text_slot(at_, path_end(at_));
       } else {
         ++at_;
       }
@@ -89,6 +89,11 @@ class Masker {
     out_.variables.push_back(
         {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)});
     at_ = kept_ = end;
+  }
+
+  void text_slot(std::size_t begin, std::size_t end) {
+    out_.holds_text = true;
+    slot(begin, end);
   }
 
   // Digits, groups after dots (2.31, 10.0.0.7, 1.13.1), an exponent.
@@ -147,7 +152,7 @@ class Masker {
       if (number >= end) return slot(begin, number);
     } else {
       if (peek(end) == ':' && peek(end + 1) == '/' && peek(end + 2) == '/') {
-        return slot(begin, path_end(begin));
+        return text_slot(begin, path_end(begin));
       }
       const std::size_t value = not_finite_end(begin);
       if (value != 0) return slot(begin, value);
@@ -216,7 +221,7 @@ class Masker {
       key_close_ = close;
       ++at_;
     } else {
-      slot(at_, close + 1);
+      text_slot(at_, close + 1);
     }
   }
 
@@ -246,6 +251,7 @@ class Masker {
 void mask_body(std::string_view body, MaskedBody& out) {
   out.text.clear();
   out.variables.clear();
+  out.holds_text = false;
   Masker(body, out).run();
 }
 

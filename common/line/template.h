@@ -26,6 +26,8 @@ struct Span {
 struct MaskedBody {
   std::string text;
   std::vector<Span> variables;
+  // A slot is a path or a quoted string: any text may lie in it. All others are numbers or hex.
+  bool holds_text = false;
 };
 
 // Pure function of `body`; linear in its size. `out` is reused.

@@ -15,7 +15,7 @@ struct Regex::Impl {
   std::string pattern;
   re2::RE2 re;
   std::vector<std::string> names;
-  std::vector<std::string> literals;
+  std::vector<std::string> literals, any;
 };
 
 namespace {
@@ -73,6 +73,7 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexMode mode, bool fold
     impl->names[static_cast<std::size_t>(index)] = name;
   }
   impl->literals = required_literals_of(pattern, utf8, fold_case);
+  impl->any = required_any_of(pattern, utf8, fold_case);
   return Regex(std::move(impl));
 }
 
@@ -113,5 +114,6 @@ bool Regex::full_match(std::string_view text) const {
 const std::vector<std::string>& Regex::group_names() const { return impl_->names; }
 const std::string& Regex::pattern() const { return impl_->pattern; }
 std::vector<std::string> Regex::required_literals() const { return impl_->literals; }
+const std::vector<std::string>& Regex::required_any() const { return impl_->any; }
 
 }  // namespace logarithm

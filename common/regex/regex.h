@@ -47,6 +47,9 @@ class Regex {
   // Byte strings that every matching text contains, all of them, as they are (case matters). Never
   // wrong, often incomplete: empty when nothing is known. Longest first.
   std::vector<std::string> required_literals() const;
+  // Strings of which every matching text contains at least one, in some case of its ASCII letters;
+  // they are lower case. Empty when nothing is known.
+  const std::vector<std::string>& required_any() const;
 
  private:
   struct Impl;

@@ -9,12 +9,17 @@ namespace {
 constexpr int kMaxDepth = 200;
 constexpr std::size_t kMaxExact = 256;
 constexpr std::size_t kMaxLiterals = 64;
+constexpr std::size_t kMaxAny = 48;
+constexpr std::size_t kWeighty = 24;  // what is longer is not noticeably rarer
 
 // What is known of a part of the pattern: it matches `exact` and nothing else, or it contains all
-// of `required`.
+// of `required`. Whatever matches contains one of `any`, in some case of its letters; empty when
+// nothing is known.
 struct Known {
   std::optional<std::string> exact;
   std::vector<std::string> required;
+  std::vector<std::string> any;
+  bool folded_letter = false;  // it matches the one letter of `any` in either case, nothing else
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -25,16 +30,43 @@ std::vector<std::string> needs(const Known& known) {
   return known.exact->empty() ? std::vector<std::string>{} : std::vector{*known.exact};
 }
 
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return out;
+}
+
+// How rare a text is by chance: letters say more than blanks and signs, digits say nothing.
+std::size_t weight(std::string_view text) {
+  std::size_t sum = 0;
+  for (char c : text) sum += is_letter(c) ? 2 : is_digit(c) ? 0 : 1;
+  return std::min(sum, kWeighty);
+}
+
+std::size_t lightest(const std::vector<std::string>& set) {
+  std::size_t least = kWeighty;
+  for (const auto& text : set) least = std::min(least, weight(text));
+  return least;
+}
+
+bool better(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const std::size_t x = lightest(a), y = lightest(b);
+  return x != y ? x > y : a.size() < b.size();
+}
+
 // Recursive descent over RE2's Perl syntax. RE2 has accepted the pattern, so this only has to be
 // careful: what it does not know sets failed_, and the answer is then "nothing".
 class Parser {
  public:
   Parser(std::string_view pattern, bool utf8, bool fold) : p_(pattern), utf8_(utf8), fold_(fold) {}
 
-  std::vector<std::string> run() {
+  Known run() {
     Known known = alternation(0);
     if (failed_ || at_ != p_.size()) return {};
-    return needs(known);
+    if (known.exact) return {std::nullopt, needs(known), any_of(known)};
+    return known;
   }
 
  private:
@@ -55,10 +87,22 @@ class Parser {
     return result;
   }
 
+  static std::vector<std::string> any_of(const Known& known) {
+    if (!known.exact) return known.any;
+    return known.exact->empty() ? std::vector<std::string>{} : std::vector{lowered(*known.exact)};
+  }
+
   // What both branches contain: a literal of one that lies inside a literal of the other.
   static Known either(const Known& a, const Known& b) {
     if (a.exact && b.exact && *a.exact == *b.exact) return a;
     Known out;
+    out.any = any_of(a);
+    const auto more = any_of(b);
+    if (out.any.empty() || more.empty() || out.any.size() + more.size() > kMaxAny) {
+      out.any.clear();
+    } else {
+      out.any.insert(out.any.end(), more.begin(), more.end());
+    }
     const auto left = needs(a), right = needs(b);
     auto inside = [](const std::string& small, const std::vector<std::string>& all) {
       return std::any_of(all.begin(), all.end(), [&](const std::string& big) {
@@ -75,28 +119,44 @@ class Parser {
   }
 
   Known concatenation(int depth) {
-    std::vector<std::string> required;
+    std::vector<std::string> required, any;
     std::string run;
+    std::string folded;  // the same run where letters of any case count
     bool exact = true;
+    auto offer = [&](std::vector<std::string> set) {
+      if (!set.empty() && (any.empty() || better(set, any))) any = std::move(set);
+    };
     auto flush = [&] {
       if (!run.empty()) required.push_back(run);
       run.clear();
+    };
+    auto flush_folded = [&] {
+      if (!folded.empty()) offer({folded});
+      folded.clear();
     };
     while (!failed_ && !done() && peek() != '|' && peek() != ')') {
       Known part = repeated(depth);
       if (part.exact && run.size() + part.exact->size() <= kMaxExact) {
         run += *part.exact;
+        folded += lowered(*part.exact);
         continue;
       }
       exact = false;
       flush();
+      if (part.folded_letter && folded.size() < kMaxExact) {
+        folded += part.any.front();
+      } else {
+        flush_folded();
+        offer(any_of(part));
+      }
       for (auto& s : needs(part)) {
         if (required.size() < kMaxLiterals) required.push_back(std::move(s));
       }
     }
-    if (exact) return {run, {}};
+    if (exact) return {run, {}, {}};
     flush();
-    return {std::nullopt, std::move(required)};
+    flush_folded();
+    return {std::nullopt, std::move(required), std::move(any)};
   }
 
   Known repeated(int depth) {
@@ -112,7 +172,7 @@ class Parser {
         return part;
       }
       if (!done() && peek() == '?') ++at_;  // lazy: the same language
-      part = least == 0 ? Known{} : Known{std::nullopt, needs(part)};
+      part = least == 0 ? Known{} : Known{std::nullopt, needs(part), any_of(part)};
     }
     return part;
   }
@@ -136,8 +196,13 @@ class Parser {
 
   Known literal(std::string_view bytes) const {
     // Under (?i) a letter is several texts, and a non-ASCII one may fold to other lengths.
-    if (fold_ && (is_letter(bytes[0]) || bytes[0] < 0)) return {};
-    return {std::string(bytes), {}};
+    if (fold_ && bytes[0] < 0) return {};
+    if (fold_ && is_letter(bytes[0])) {
+      // Over code points, k and s have a third case (U+212A, U+017F).
+      if (utf8_) return {};
+      return {std::nullopt, {}, {lowered(bytes)}, true};
+    }
+    return {std::string(bytes), {}, {}};
   }
 
   Known atom(int depth) {
@@ -146,7 +211,7 @@ class Parser {
     if (c == '[') return char_class();
     if (c == '\\') return escape();
     if (c == '.') return ++at_, Known{};
-    if (c == '^' || c == '$') return ++at_, Known{"", {}};
+    if (c == '^' || c == '$') return ++at_, Known{"", {}, {}};
     std::size_t length = 1;
     if (utf8_ && c < 0) {
       while (at_ + length < p_.size() && (p_[at_ + length] & 0xC0) == 0x80) ++length;
@@ -180,7 +245,7 @@ class Parser {
       if (done()) return fail();
       if (p_[at_++] == ')') {  // `(?i)`: holds to the end of the enclosing group
         // RE2 lets `1(?i)*` repeat the 1.
-        return operator_follows() ? fail() : Known{"", {}};
+        return operator_follows() ? fail() : Known{"", {}, {}};
       }
     }
     Known inner = alternation(depth + 1);
@@ -208,6 +273,9 @@ class Parser {
     if (done()) return fail();
     const auto inside = p_.substr(begin, at_ - begin);
     ++at_;
+    const bool pair = inside.size() == 2 && is_letter(inside[0]) && is_letter(inside[1]) &&
+                      inside[0] != inside[1] && (inside[0] | 0x20) == (inside[1] | 0x20);
+    if (pair && !utf8_) return {std::nullopt, {}, {lowered(inside.substr(0, 1))}, true};
     const bool plain = inside.size() == 1 && inside[0] > ' ' && inside[0] != '^';
     return plain ? literal(inside) : Known{};
   }
@@ -220,7 +288,7 @@ class Parser {
       case 'A':
       case 'z':
       case 'b':
-      case 'B': return {"", {}};
+      case 'B': return {"", {}, {}};
       case 'd':
       case 'D':
       case 'w':
@@ -267,7 +335,7 @@ class Parser {
     if (operator_follows()) return fail();
     const bool folded = fold_ && std::any_of(text.begin(), text.end(),
                                              [](char c) { return is_letter(c) || c < 0; });
-    return folded ? Known{} : Known{std::string(text), {}};
+    return folded ? Known{} : Known{std::string(text), {}, {}};
   }
 
   Known fail() {
@@ -285,7 +353,7 @@ class Parser {
 }  // namespace
 
 std::vector<std::string> required_literals_of(std::string_view pattern, bool utf8, bool fold_case) {
-  std::vector<std::string> all = Parser(pattern, utf8, fold_case).run();
+  std::vector<std::string> all = Parser(pattern, utf8, fold_case).run().required;
   std::sort(all.begin(), all.end(), [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() > b.size() : a < b;
   });
@@ -297,6 +365,10 @@ std::vector<std::string> required_literals_of(std::string_view pattern, bool utf
     if (!known) out.push_back(std::move(s));
   }
   return out;
+}
+
+std::vector<std::string> required_any_of(std::string_view pattern, bool utf8, bool fold_case) {
+  return Parser(pattern, utf8, fold_case).run().any;
 }
 
 }  // namespace logarithm

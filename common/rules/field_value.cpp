@@ -1,7 +1,9 @@
 #include "common/rules/field_value.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -21,11 +23,12 @@ bool same_word(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::optional<FieldType> parse_field_type(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, FieldType>, 4> kTypes{{
+  static constexpr std::array<std::pair<std::string_view, FieldType>, 5> kTypes{{
       {"int", FieldType::integer},
       {"float", FieldType::floating},
       {"string", FieldType::string},
       {"int_thousands", FieldType::int_thousands},
+      {"time", FieldType::time},
   }};
   for (const auto& [name, type] : kTypes) {
     if (name == word) return type;
@@ -78,10 +81,107 @@ MetaValue field_value(FieldType type, std::string_view text) {
       break;
     case FieldType::floating:
       if (auto value = parse_double(text)) return *value;
+      if (auto whole = parse_int(text, true)) return static_cast<double>(*whole);
       break;
+    case FieldType::time:
     case FieldType::string: break;
   }
   return std::string(text);
+}
+
+namespace {
+
+std::optional<unsigned> month_of(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kMonths{
+      "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
+  for (unsigned i = 0; i < kMonths.size(); ++i) {
+    if (same_word(name, kMonths[i])) return i + 1;
+  }
+  return std::nullopt;
+}
+
+// `Mar  4 05:06:07`, `Mar 04 2026 05:06:07`
+std::optional<PrintedTime> named_month(std::string_view text) {
+  if (text.size() < 15) return std::nullopt;
+  PrintedTime time;
+  const auto month = month_of(text.substr(0, 3));
+  if (!month || text[3] != ' ') return std::nullopt;
+  time.month = *month;
+  std::size_t at = 4;
+  if (text[at] == ' ') {
+    if (!read_digits(text, ++at, 1, time.day)) return std::nullopt;
+  } else if (!read_digits(text, at, 2, time.day)) {
+    return std::nullopt;
+  }
+  if (text[at] != ' ') return std::nullopt;
+  std::size_t year_end = ++at;
+  unsigned year = 0;
+  if (read_digits(text, year_end, 4, year) && year_end < text.size() && text[year_end] == ' ') {
+    time.year = static_cast<int>(year);
+    at = year_end + 1;
+  }
+  if (!read_clock(text, at, time) || at != text.size()) return std::nullopt;
+  return time;
+}
+
+std::optional<PrintedTime> short_date(std::string_view text) {
+  PrintedTime time;
+  std::size_t at = 0;
+  if (!read_digits(text, at, 2, time.month) || at >= text.size() ||
+      (text[at] != '/' && text[at] != '-') || !read_digits(text, ++at, 2, time.day) ||
+      at >= text.size() || text[at] != ' ' || !read_clock(text, ++at, time) || at != text.size()) {
+    return std::nullopt;
+  }
+  return time;
+}
+
+std::optional<PrintedTime> epoch(std::string_view text) {
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const auto seconds = parse_int(text.substr(0, dot));
+  if (!seconds || dot < 9 || dot > 10) return std::nullopt;  // years 1973 … 2286
+  PrintedTime time;
+  using namespace std::chrono;
+  const sys_seconds instant{std::chrono::seconds{*seconds}};
+  const auto day_start = floor<days>(instant);
+  const year_month_day date{day_start};
+  const hh_mm_ss clock{instant - day_start};
+  time.year = static_cast<int>(date.year());
+  time.month = static_cast<unsigned>(date.month());
+  time.day = static_cast<unsigned>(date.day());
+  time.hour = static_cast<unsigned>(clock.hours().count());
+  time.minute = static_cast<unsigned>(clock.minutes().count());
+  time.second = static_cast<unsigned>(clock.seconds().count());
+  time.utc_offset_minutes = 0;
+  std::int64_t unit = 100'000'000;
+  for (std::size_t i = dot + 1; i < text.size(); ++i, unit /= 10) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    time.nanos += unit * (text[i] - '0');
+  }
+  return time;
+}
+
+}  // namespace
+
+std::optional<PrintedTime> parse_time(std::string_view text) {
+  std::optional<PrintedTime> time;
+  PrintedTime iso;
+  std::size_t at = 0;
+  std::string blank;  // `2026-03-04_05:06:01`
+  std::string_view dated = text;
+  if (text.size() > 10 && text[10] == '_') {
+    blank = text;
+    blank[10] = ' ';
+    dated = blank;
+  }
+  if (read_iso(dated, at, iso) && at == dated.size()) {
+    time = iso;
+  } else {
+    time = named_month(text);
+    if (!time) time = short_date(text);
+    if (!time) time = epoch(text);
+  }
+  if (time && !is_date(*time)) time.reset();
+  return time;
 }
 
 std::string metric_name(std::string_view text) {

@@ -5,21 +5,26 @@
 #include <string_view>
 
 #include "common/line/line.h"
+#include "common/line/log_time.h"
 
 namespace logarithm {
 
-enum class FieldType { integer, floating, string, int_thousands };
+enum class FieldType { integer, floating, string, int_thousands, time };
 
-// "int", "float", "string", "int_thousands".
+// "int", "float", "string", "int_thousands", "time".
 std::optional<FieldType> parse_field_type(std::string_view word);
 
-// The captured text as a value of `type`. A text that is no such number (or over 64 bits) is kept
-// as a string: a rule's mistake must not hide what was there.
+// The captured text as a value of `type` (a time is kept as its text). A text that is no such
+// number (or over 64 bits) is kept as a string: a rule's mistake must not hide what was there.
 MetaValue field_value(FieldType type, std::string_view text);
 
 // Decimal, exponents, and nan / inf / infinity in any case with a sign.
 std::optional<double> parse_double(std::string_view text);
 std::optional<std::int64_t> parse_int(std::string_view text, bool thousands = false);
+
+// A time in any of the usual prints: ISO forms with ' ', 'T' or '_' before the clock, `Mar  4
+// 05:06:07`, `Mar 04 2026 05:06:07`, `03/04 05:06:07`, seconds since the epoch. nullopt for others.
+std::optional<PrintedTime> parse_time(std::string_view text);
 
 // "lm loss" -> "lm_loss", "critic/rewards/mean" -> "critic_rewards_mean": lower case, runs of other
 // bytes become one '_', none at the ends; at most 64 bytes.

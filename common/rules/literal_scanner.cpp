@@ -1,11 +1,19 @@
 #include "common/rules/literal_scanner.h"
 
 #include <deque>
+#include <utility>
 
 namespace logarithm {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+}  // namespace
 
 void LiteralScanner::add(std::string_view literal, std::uint32_t owner) {
-  literals_.push_back({std::string(literal), owner});
+  Literal added{std::string(literal), owner};
+  for (char& c : added.text) c = lower(c);
+  literals_.push_back(std::move(added));
 }
 
 void LiteralScanner::build() {
@@ -17,6 +25,10 @@ void LiteralScanner::build() {
       // The 256th different byte keeps class 0, which then no other byte has.
       if (number == 0 && width_ < 256) number = static_cast<std::uint8_t>(width_++);
     }
+  }
+
+  for (char c = 'A'; c <= 'Z'; ++c) {
+    class_of_[static_cast<unsigned char>(c)] = class_of_[static_cast<unsigned char>(lower(c))];
   }
 
   constexpr std::uint32_t kNone = 0xFFFFFFFFu;
@@ -63,14 +75,18 @@ void LiteralScanner::build() {
   }
 }
 
-void LiteralScanner::scan(std::string_view text, std::vector<std::uint8_t>& found) const {
+void LiteralScanner::scan(std::string_view text, std::vector<std::uint8_t>& found,
+                          std::vector<std::uint16_t>& hits) const {
   if (literals_.empty()) return;
   std::uint32_t row = 0;
   for (char c : text) {
     row = next_[row + class_of_[static_cast<unsigned char>(c)]];
     if ((row & kHit) != 0) {
       row &= ~kHit;
-      for (std::uint32_t owner : owners_[row / width_]) found[owner] = 1;
+      for (std::uint32_t owner : owners_[row / width_]) {
+        if (found[owner] == 0) hits.push_back(static_cast<std::uint16_t>(owner));
+        found[owner] = 1;
+      }
     }
   }
 }

@@ -9,15 +9,18 @@
 namespace logarithm {
 
 // Finds which of a fixed set of literals occur in a text, in one pass (Aho-Corasick over byte
-// classes): what it costs does not depend on how many rules there are. Immutable after build().
+// classes): what it costs does not depend on how many rules there are. The case of ASCII letters
+// does not matter. Immutable after build().
 class LiteralScanner {
  public:
   // Adds a non-empty literal; `owner` is reported when it occurs.
   void add(std::string_view literal, std::uint32_t owner);
   void build();
 
-  // Sets found[owner] for every literal in `text`; found is large enough for every owner.
-  void scan(std::string_view text, std::vector<std::uint8_t>& found) const;
+  // Sets found[owner] for every literal in `text` and appends the owner to `hits` where it was not
+  // set; found is large enough for every owner.
+  void scan(std::string_view text, std::vector<std::uint8_t>& found,
+            std::vector<std::uint16_t>& hits) const;
 
  private:
   struct Literal {

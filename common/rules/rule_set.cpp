@@ -1,176 +1,170 @@
 #include "common/rules/rule_set.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 
-#include "common/rules/literal_scanner.h"
+#include "common/base/clock.h"
+#include "common/rules/candidates.h"
 #include "common/rules/rule_loader.h"
+#include "common/rules/rule_run.h"
 #include "common/rules/shipped_rules.h"
 
 namespace logarithm {
 namespace {
 
-constexpr std::size_t kMaxPairs = 128;  // of one line; what repeats more often is no metric line
+constexpr std::size_t kMaxSecrets = 1000;  // of one line; with more all of the rest is masked
 
-bool overlaps(std::string_view a, std::string_view b) {
-  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
+struct RuleCounters {
+  std::atomic<std::uint64_t> runs{0}, hits{0}, nanos{0};
+};
 
-void add_meta(std::vector<MetaPair>& meta, MetaPair pair) {
-  for (auto& known : meta) {  // the first rule that names a key with a type keeps it
-    if (known.key == pair.key && known.value.index() == pair.value.index()) {
-      known.point = known.point || pair.point;
-      return;
-    }
-  }
-  meta.push_back(std::move(pair));
-}
-
-// Two rules that say the same of a line (one general, one special) mark it once.
-void add_event(std::vector<EventMark>& events, const EventMark& mark) {
-  const bool known = std::any_of(events.begin(), events.end(), [&](const EventMark& e) {
-    return e.kind == mark.kind && e.klass == mark.klass;
-  });
-  if (!known) events.push_back(mark);
-}
-
-void raise_severity(Extraction& out, std::optional<Severity> severity) {
-  if (severity && (!out.severity || *out.severity < *severity)) out.severity = severity;
+std::vector<bool> rules_where(const std::vector<Rule>& rules, bool (*wanted)(const Rule&)) {
+  std::vector<bool> out;
+  for (const Rule& rule : rules) out.push_back(wanted(rule));
+  return out;
 }
 
 class CompiledRules final : public RuleSet {
  public:
-  explicit CompiledRules(std::vector<Rule> rules) : rules_(std::move(rules)) {
-    for (std::uint32_t i = 0; i < rules_.size(); ++i) {
-      const Regex& first = rules_[i].match ? *rules_[i].match : *rules_[i].each;
-      const auto literals = first.required_literals();
-      if (literals.empty()) {
-        unfiltered_.push_back(i);
-      } else {
-        scanner_.add(literals.front(), i);
-      }
-    }
-    scanner_.build();
+  CompiledRules(std::vector<Rule> rules, const Options& options)
+      : rules_(std::move(rules)),
+        counters_(rules_.size()),
+        sample_every_(std::bit_ceil(std::max<std::uint32_t>(options.sample_every, 1))) {
+    of_line_.build(rules_, rules_where(rules_, [](const Rule& rule) {
+                     return !rule.redact && rule.over == Rule::Over::line;
+                   }));
+    of_record_.build(rules_, rules_where(rules_, [](const Rule& rule) {
+                       return !rule.redact && rule.over == Rule::Over::record;
+                     }));
+    of_secret_.build(rules_,
+                     rules_where(rules_, [](const Rule& rule) { return rule.redact.has_value(); }));
+    redacts_ = std::any_of(rules_.begin(), rules_.end(),
+                           [](const Rule& rule) { return rule.redact.has_value(); });
   }
 
   void apply(std::string_view body, std::string_view stream, Extraction& out) const override {
     body = body.substr(0, kInputCap);
-    out.meta.clear();
-    out.events.clear();
-    out.severity.reset();
-    out.iteration.reset();
-    out.carry_iteration = false;
-    out.time.reset();
+    run(of_line_.find(body), body, stream, out);
+  }
 
-    std::string_view iteration;                        // where the body says it
-    thread_local std::vector<std::uint8_t> candidate;  // scratch: no allocation per line
-    candidate.assign(rules_.size(), 0);
-    for (std::uint32_t i : unfiltered_) candidate[i] = 1;
-    scanner_.scan(body, candidate);
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-      if (candidate[i] != 0) apply_rule(rules_[i], body, stream, iteration, out);
+  void apply(std::string_view body, const MaskedBody& masked, TemplateId id,
+             std::string_view stream, Extraction& out) const override {
+    body = body.substr(0, kInputCap);
+    run(of_line_.find(body, masked, id), body, stream, out);
+  }
+
+  void apply_record(std::string_view record, std::string_view stream,
+                    Extraction& out) const override {
+    record = record.substr(0, kInputCap);
+    run(of_record_.find(record), record, stream, out);
+  }
+
+  bool redacts() const override { return redacts_; }
+
+  void find_secrets(std::string_view raw, std::vector<Secret>& out) const override {
+    out.clear();
+    if (!redacts_) return;
+    for (const std::uint16_t number : of_secret_.find(raw)) {
+      add_secrets(rules_[number], raw, out);
     }
-    drop_roots_of_cascades(out);
+    if (out.size() > 1) merge(out);
   }
 
   std::size_t size() const override { return rules_.size(); }
 
- private:
-  static void apply_rule(const Rule& rule, std::string_view body, std::string_view stream,
-                         std::string_view& iteration, Extraction& out) {
-    if (!rule.streams.empty() &&
-        std::find(rule.streams.begin(), rule.streams.end(), stream) == rule.streams.end()) {
-      return;
+  std::vector<RuleCost> costs() const override {
+    std::vector<RuleCost> out;
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      const RuleCounters& counters = counters_[i];
+      RuleCost cost;
+      cost.name = rules_[i].name;
+      cost.runs = counters.runs.load(std::memory_order_relaxed) * sample_every_;
+      cost.hits = counters.hits.load(std::memory_order_relaxed) * sample_every_;
+      cost.seconds =
+          static_cast<double>(counters.nanos.load(std::memory_order_relaxed) * sample_every_) *
+          1e-9;
+      out.push_back(std::move(cost));
     }
-    thread_local Regex::Groups groups;
-    groups.clear();
-    // Most candidates miss. Without captures RE2 runs its DFA alone, which an anchored pattern
-    // leaves after a few bytes; with captures it would start the slow matcher at once on a short
-    // text.
-    if (rule.match && (!rule.match->search(body) || !rule.match->search(body, groups))) return;
-    take_fields(rule, groups, iteration, out);
-    if (rule.each && !take_pairs(rule, body, groups, iteration, out) && !rule.match) return;
-    for (const auto& constant : rule.constants) add_meta(out.meta, constant);
-    raise_severity(out, rule.severity);
-    for (const auto& by_group : rule.group_severity) {
-      const auto& text = groups[by_group.group];
-      if (text) raise_severity(out, by_group.level ? by_group.level : parse_severity(*text));
-    }
-    if (rule.event) add_event(out.events, *rule.event);
+    return out;
   }
 
-  static void take_fields(const Rule& rule, const Regex::Groups& groups,
-                          std::string_view& iteration, Extraction& out) {
-    if (rule.iteration_group && groups[*rule.iteration_group]) {
-      const auto value = parse_int(*groups[*rule.iteration_group], true);
-      if (value && !out.iteration) {
-        out.iteration = value;
-        iteration = *groups[*rule.iteration_group];
-        out.carry_iteration = rule.carry_iteration;
+ private:
+  void run(const std::vector<std::uint16_t>& candidates, std::string_view body,
+           std::string_view stream, Extraction& out) const {
+    if (candidates.empty()) return out.clear();
+    thread_local RuleRun current;  // scratch: no allocation per line
+    thread_local std::uint32_t lines = 0;
+    current.begin(body, stream, out);
+    if ((lines++ & (sample_every_ - 1)) == 0) {
+      for (const std::uint16_t number : candidates) run_timed(current, number);
+    } else {
+      for (const std::uint16_t number : candidates) current.apply(rules_[number]);
+    }
+    current.finish();
+  }
+
+  void run_timed(RuleRun& current, std::uint16_t number) const {
+    const SystemClock clock;
+    const MonotonicTime begin = clock.now();
+    const bool hit = current.apply(rules_[number]);
+    const auto nanos = std::chrono::nanoseconds(clock.now() - begin).count();
+    RuleCounters& counters = counters_[number];
+    counters.runs.fetch_add(1, std::memory_order_relaxed);
+    counters.nanos.fetch_add(static_cast<std::uint64_t>(nanos), std::memory_order_relaxed);
+    if (hit) counters.hits.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static void add_secrets(const Rule& rule, std::string_view raw, std::vector<Secret>& out) {
+    thread_local Regex::Groups groups;
+    std::size_t from = 0;
+    while (rule.redact->search_from(raw, from, groups)) {
+      const auto& whole = *groups[0];
+      const std::string_view secret = groups[rule.redact_group].value_or(whole);
+      const auto begin = static_cast<std::size_t>(secret.data() - raw.data());
+      const auto end = static_cast<std::size_t>(whole.data() - raw.data()) + whole.size();
+      if (out.size() >= kMaxSecrets) {
+        out.push_back({begin, raw.size() - begin});
+        return;
+      }
+      if (!secret.empty()) out.push_back({begin, secret.size()});
+      from = whole.empty() ? end + 1 : end;
+    }
+  }
+
+  static void merge(std::vector<Secret>& secrets) {
+    std::sort(secrets.begin(), secrets.end(),
+              [](const Secret& a, const Secret& b) { return a.begin < b.begin; });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < secrets.size(); ++i) {
+      Secret& last = secrets[kept];
+      const std::size_t end = last.begin + last.length;
+      if (secrets[i].begin <= end) {
+        last.length = std::max(end, secrets[i].begin + secrets[i].length) - last.begin;
+      } else {
+        secrets[++kept] = secrets[i];
       }
     }
-    for (const auto& field : rule.fields) {
-      const auto& text = groups[field.group];
-      if (text) add_meta(out.meta, {field.name, field_value(field.type, *text), field.point});
-    }
-  }
-
-  // The pairs of `each` as float fields; returns whether there was any.
-  static bool take_pairs(const Rule& rule, std::string_view body, const Regex::Groups& groups,
-                         std::string_view iteration, Extraction& out) {
-    thread_local Regex::Groups pair;
-    std::size_t from = 0;
-    bool any = false;
-    for (std::size_t count = 0; count < kMaxPairs && rule.each->search_from(body, from, pair);
-         ++count) {
-      const auto end = static_cast<std::size_t>(pair[0]->data() - body.data()) + pair[0]->size();
-      from = pair[0]->empty() ? end + 1 : end;
-      const auto &key = pair[rule.each_key], &text = pair[rule.each_value];
-      if (!key || !text || overlaps(iteration, *text) || captured(rule, groups, *text)) continue;
-      const auto value = pair_value(*text);
-      std::string name = metric_name(*key);
-      if (!value || name.empty()) continue;
-      const bool point =
-          std::find(rule.points.begin(), rule.points.end(), name) != rule.points.end();
-      add_meta(out.meta, {std::move(name), *value, point});
-      any = true;
-    }
-    return any;
-  }
-
-  // "5,856" is a number here: metric lines print thousands.
-  static std::optional<double> pair_value(std::string_view text) {
-    if (text.find(',') == std::string_view::npos) return parse_double(text);
-    std::string digits(text);
-    std::erase(digits, ',');
-    return parse_double(digits);
-  }
-
-  // What `match` has captured as a field is not a pair a second time; nor is the iteration,
-  // whichever rule found it.
-  static bool captured(const Rule& rule, const Regex::Groups& groups, std::string_view text) {
-    auto taken = [&](std::size_t group) { return groups[group] && overlaps(*groups[group], text); };
-    return std::any_of(rule.fields.begin(), rule.fields.end(),
-                       [&](const Rule::Field& field) { return taken(field.group); });
-  }
-
-  // A line that says a peer went away is not a cause, even where it also names an exception.
-  static void drop_roots_of_cascades(Extraction& out) {
-    if (out.events.size() < 2) return;
-    const bool follows = std::any_of(out.events.begin(), out.events.end(), [](const EventMark& e) {
-      return e.klass == "cascade" || e.klass == "teardown";
-    });
-    if (follows) std::erase_if(out.events, [](const EventMark& e) { return e.klass == "root"; });
+    secrets.resize(kept + 1);
   }
 
   std::vector<Rule> rules_;
-  std::vector<std::uint32_t> unfiltered_;  // rules of which no literal is known
-  LiteralScanner scanner_;
+  mutable std::vector<RuleCounters> counters_;
+  std::uint32_t sample_every_;
+  bool redacts_ = false;
+  Candidates of_line_, of_record_, of_secret_;
 };
 
 }  // namespace
 
 std::shared_ptr<const RuleSet> RuleSet::build(const std::vector<Source>& sources,
                                               std::vector<RuleProblem>& problems) {
+  return build(sources, problems, Options());
+}
+
+std::shared_ptr<const RuleSet> RuleSet::build(const std::vector<Source>& sources,
+                                              std::vector<RuleProblem>& problems,
+                                              const Options& options) {
   std::vector<Rule> all;
   for (const Source& source : sources) {
     for (Rule& rule : load_rules(source, problems)) {
@@ -183,7 +177,7 @@ std::shared_ptr<const RuleSet> RuleSet::build(const std::vector<Source>& sources
       }
     }
   }
-  return std::make_shared<CompiledRules>(std::move(all));
+  return std::make_shared<CompiledRules>(std::move(all), options);
 }
 
 std::vector<RuleSet::Source> RuleSet::shipped() { return shipped_rules(); }

@@ -8,6 +8,8 @@
 
 #include "common/base/result.h"
 #include "common/line/line.h"
+#include "common/line/log_time.h"
+#include "common/line/template.h"
 
 namespace logarithm {
 
@@ -27,12 +29,34 @@ struct Extraction {
   std::optional<Severity> severity;
   std::optional<std::int64_t> iteration;  // field `iteration` of a match
   bool carry_iteration = false;           // later lines inherit it
-  std::optional<UnixNanos> time;
-  bool empty() const { return meta.empty() && events.empty() && !severity && !iteration && !time; }
+  std::optional<PrintedTime> time;        // field of type `time`
+  std::string callsite;                   // "file:line" from the fields `file` and `line`
+  std::optional<ProcessMapping> mapping;
+  bool empty() const {
+    return meta.empty() && events.empty() && !severity && !iteration && !time && callsite.empty() &&
+           !mapping;
+  }
+  void clear() {
+    meta.clear();
+    events.clear();
+    severity.reset();
+    iteration.reset();
+    carry_iteration = false;
+    time.reset();
+    callsite.clear();
+    mapping.reset();
+  }
+};
+
+// What a rule has cost and found since the set was built; scaled up from samples.
+struct RuleCost {
+  std::string name;
+  double seconds = 0;
+  std::uint64_t runs = 0, hits = 0;
 };
 
 // A compiled, immutable set of extract rules; thread-safe. RE2 in Latin-1 mode over bytes, input
-// cut at 16 KiB.
+// cut at 16 KiB (redaction sees all of a line).
 class RuleSet {
  public:
   static constexpr std::size_t kInputCap = 16u << 10;
@@ -41,21 +65,43 @@ class RuleSet {
     std::string file;  // for messages
     std::string yaml;
   };
+  struct Options {
+    std::uint32_t sample_every = 512;  // of so many lines one is timed for costs(); a power of two
+  };
   // Later sources override earlier rules by name. Bad rules are left out and reported.
   static std::shared_ptr<const RuleSet> build(const std::vector<Source>& sources,
                                               std::vector<RuleProblem>& problems);
+  static std::shared_ptr<const RuleSet> build(const std::vector<Source>& sources,
+                                              std::vector<RuleProblem>& problems,
+                                              const Options& options);
   // The packs embedded in the program (config/rules/*.yaml).
   static std::vector<Source> shipped();
 
   virtual ~RuleSet() = default;
   // Applies all rules to one body. `stream` is the stream's name ("stdout", "kernel").
   virtual void apply(std::string_view body, std::string_view stream, Extraction& out) const = 0;
-  // Applies the rules `over: record` to a joined record (lines separated by "\n") when it closes.
+  // The same where the body's mask is known: `masked` is mask_body(body), `id` its fingerprint.
+  // The template tells from memory which rules can hit.
+  virtual void apply(std::string_view body, const MaskedBody& masked, TemplateId id,
+                     std::string_view stream, Extraction& out) const = 0;
+  // Applies the rules `over: record` to a joined record (lines separated by "\n", none at the end)
+  // when it closes. What they find belongs to the record's last line.
   virtual void apply_record(std::string_view record, std::string_view stream,
-                            Extraction& out) const;
-  virtual std::size_t size() const = 0;
-};
+                            Extraction& out) const = 0;
 
-inline void RuleSet::apply_record(std::string_view, std::string_view, Extraction&) const {}
+  // A secret found in a line. Replace [begin, begin + length) by kRedacted.
+  struct Secret {
+    std::size_t begin = 0, length = 0;
+  };
+  static constexpr std::string_view kRedacted = "[redacted]";
+  // The spans that `redact` rules mask, ascending and disjoint; empty nearly always. All of `raw`
+  // is looked at. Cheap when nothing is found.
+  virtual void find_secrets(std::string_view raw, std::vector<Secret>& out) const = 0;
+  virtual bool redacts() const = 0;
+
+  virtual std::size_t size() const = 0;
+  // One per rule, in the order in which they run.
+  virtual std::vector<RuleCost> costs() const = 0;
+};
 
 }  // namespace logarithm

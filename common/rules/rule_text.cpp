@@ -50,6 +50,10 @@ std::string name_hint(std::string_view word, const std::vector<std::string>& can
   return out;
 }
 
+std::string shortened(const std::string& text) {
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
 std::string RuleProblem::to_string() const {
   return file + ":" + std::to_string(line) + ": " + path + ": " + message;
 }

@@ -130,7 +130,6 @@ TEST_CASE("Training job: print lines carry the iteration and are heads of their 
   CHECK(number(lines[0], "loss") == 0.417919);
   CHECK(std::isnan(number(lines[0], "grad_norm")));
   CHECK(lines[0].severity == Severity::unset);
-  for (const auto& pair : lines[0].meta) CHECK(pair.key != "step");
   CHECK(lines[1].iteration == 60);
   CHECK(lines[1].has(line_flag::derived_iteration));
   CHECK(lines[1].head == lines[1].offset);

@@ -26,7 +26,9 @@ TEST_CASE("Literal scanner: finds exactly what a plain search finds") {
     for (int k = 0; k < 20; ++k) {
       const std::string text = word(30) + "z" + word(5);
       std::vector<std::uint8_t> found(literals.size(), 0);
-      scanner.scan(text, found);
+      std::vector<std::uint16_t> hits;
+      scanner.scan(text, found, hits);
+      CHECK(static_cast<std::size_t>(std::count(found.begin(), found.end(), 1)) == hits.size());
       for (std::size_t i = 0; i < literals.size(); ++i) {
         CHECK((found[i] != 0) == (text.find(literals[i]) != std::string::npos));
       }
@@ -38,16 +40,28 @@ TEST_CASE("Literal scanner: without literals nothing is found, all byte values c
   LiteralScanner none;
   none.build();
   std::vector<std::uint8_t> found(256, 0);
-  none.scan("abc", found);
-  CHECK(std::count(found.begin(), found.end(), 1) == 0);
+  std::vector<std::uint16_t> hits;
+  none.scan("abc", found, hits);
+  CHECK(hits.empty());
 
   LiteralScanner all;
   for (std::uint32_t c = 0; c < 256; ++c) all.add(std::string(1, static_cast<char>(c)), c);
   all.build();
-  all.scan("a\xFF", found);
-  CHECK(std::count(found.begin(), found.end(), 1) == 2);
+  all.scan("a\xFF", found, hits);
+  CHECK(hits == std::vector<std::uint16_t>{'A', 'a', 255});
   CHECK(found['a'] == 1);
   CHECK(found[255] == 1);
+}
+
+TEST_CASE("Literal scanner: the case of ASCII letters does not matter") {
+  LiteralScanner scanner;
+  scanner.add("Step [", 0);
+  scanner.add("\xC4", 1);
+  scanner.build();
+  std::vector<std::uint8_t> found(2, 0);
+  std::vector<std::uint16_t> hits;
+  scanner.scan("xSTEP [\xE4", found, hits);
+  CHECK(hits == std::vector<std::uint16_t>{0});
 }
 
 }  // namespace logarithm

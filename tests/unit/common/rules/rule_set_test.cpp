@@ -75,14 +75,100 @@ rules:
   CHECK(find(found, "iteration") == nullptr);
 }
 
-TEST_CASE("Rule set: a step that is carried is the iteration, else it is metadata") {
+TEST_CASE("Rule set: a step that is carried is also the iteration") {
   const std::string head = "rules: [{name: s, match: 'step (?P<step>\\d+)', fields: {step: int}";
   const Extraction carried = extract(head + ", carry: [step]}]", "step 7");
   CHECK(carried.iteration == 7);
-  CHECK(carried.meta.empty());
+  REQUIRE(carried.meta.size() == 1);  // and keeps its name
+  CHECK(std::get<std::int64_t>(find(carried, "step")->value) == 7);
   const Extraction plain = extract(head + "}]", "step 7");
   CHECK_FALSE(plain.iteration.has_value());
   CHECK(std::get<std::int64_t>(find(plain, "step")->value) == 7);
+}
+
+TEST_CASE("Rule set: first is the group that took part, with its type") {
+  const std::string yaml =
+      "rules: [{name: f, match: '^(?:r(?P<a>\\d+)|rank (?P<b>\\d+)) ', fields: {a: int, b: int},"
+      " first: {rank: [a, b], iteration: [b]}}]";
+  const Extraction found = extract(yaml, "rank 3 ");
+  CHECK(std::get<std::int64_t>(find(found, "rank")->value) == 3);
+  CHECK(found.iteration == 3);
+  CHECK(std::get<std::int64_t>(find(extract(yaml, "r4 "), "rank")->value) == 4);
+}
+
+TEST_CASE("Rule set: over record applies to the joined record alone") {
+  const std::string yaml =
+      "rules: [{name: r, over: record, match: '(?s)^a.*\\n(?P<last>\\w+)$', fields: {last: "
+      "string}}]";
+  std::vector<RuleProblem> problems;
+  const auto rules = RuleSet::build({{"t.yaml", yaml}}, problems);
+  Extraction found;
+  rules->apply_record("a\nb\nc", "stdout", found);
+  CHECK(std::get<std::string>(find(found, "last")->value) == "c");
+  rules->apply("a\nb\nc", "stdout", found);
+  CHECK(found.empty());
+}
+
+TEST_CASE("Rule set: a mapping line names a process and its place") {
+  const std::string yaml =
+      "rules: [{name: m, match: 'pid=(?P<pid>\\d+) on (?P<host>\\S+): rank "
+      "(?P<rank>\\d+)/(?P<world_size>\\d+)',"
+      " fields: {pid: int, host: string, rank: int, world_size: int}, maps: process}]";
+  const Extraction found = extract(yaml, "pid=12 on n3: rank 4/8");
+  REQUIRE(found.mapping.has_value());
+  CHECK(found.mapping->pid == 12);
+  CHECK(found.mapping->host == "n3");
+  CHECK(found.mapping->rank == 4);
+  CHECK(found.mapping->world_size == 8);
+  CHECK(std::get<std::int64_t>(find(found, "rank")->value) == 4);
+  CHECK_FALSE(extract(yaml, "pid=12").mapping.has_value());
+}
+
+TEST_CASE(
+    "Rule set: a dictionary is parsed, its step is the iteration if it says more in numbers") {
+  const std::string yaml =
+      "rules: [{name: j, parse: json, match: '\"step\": ', fields: {phase: string},"
+      " first: {iteration: [global_step, step]}, carry: [iteration], points: [loss]}]";
+  const Extraction found =
+      extract(yaml, R"({"step": 7, "loss": NaN, "phase": "train", "x": {"y": 1}})");
+  CHECK(found.iteration == 7);
+  CHECK(found.carry_iteration);
+  CHECK(std::get<std::string>(find(found, "phase")->value) == "train");
+  CHECK(std::isnan(std::get<double>(find(found, "loss")->value)));
+  CHECK(find(found, "loss")->point);
+  CHECK(find(found, "x_y") != nullptr);
+  CHECK_FALSE(extract(yaml, R"({"step": 7, "text": "do this"})").iteration.has_value());
+  CHECK(extract(yaml, R"({"step": 7, "loss": )").empty());
+}
+
+TEST_CASE("Rule set: a field of type time gives the line a time, file and line a call site") {
+  const std::string yaml =
+      "rules: [{name: t, match: 'AT (?P<ts>\\S+) IN (?P<file>\\S+):(?P<line>\\d+)',"
+      " fields: {ts: time, file: string, line: int}}]";
+  const Extraction found = extract(yaml, "AT 2026-03-04T05:06:07 IN a/b.cc:12");
+  REQUIRE(found.time.has_value());
+  CHECK(found.time->month == 3);
+  CHECK(found.time->second == 7);
+  CHECK(found.callsite == "a/b.cc:12");
+  CHECK_FALSE(extract(yaml, "AT noon IN a:1").time.has_value());
+}
+
+TEST_CASE("Rule set: what a rule cost is counted from samples") {
+  std::vector<RuleProblem> problems;
+  RuleSet::Options every;
+  every.sample_every = 1;
+  const auto rules = RuleSet::build(
+      {{"t.yaml", "rules: [{name: a, match: 'x\\d'}, {name: b, match: y}]"}}, problems, every);
+  Extraction found;
+  rules->apply("x1", "stdout", found);
+  rules->apply("xx", "stdout", found);
+  const auto costs = rules->costs();
+  REQUIRE(costs.size() == 2);
+  CHECK(costs[0].name == "a");
+  CHECK(costs[0].hits == 1);
+  CHECK(costs[0].runs == 2);
+  CHECK(costs[0].seconds > 0);
+  CHECK(costs[1].runs == 0);
 }
 
 TEST_CASE("Rule set: severity by group, and the highest of several rules") {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "common/rules/dict_reader.h"
+#include "common/rules/rule.h"
+#include "common/rules/rule_set.h"
+
+namespace logarithm {
+
+// One body and what rules find on it, rule by rule. Reused from line to line, so that nothing is
+// allocated for what finds nothing.
+class RuleRun {
+ public:
+  // `body` and `out` outlive the run, which ends with finish().
+  void begin(std::string_view body, std::string_view stream, Extraction& out);
+  // True when the rule hits.
+  bool apply(const Rule& rule);
+  void finish();
+
+ private:
+  using Text = std::optional<std::string_view>;
+
+  bool read_body(const Rule& rule);
+  Text text_of(std::size_t group) const;
+  void take_iteration(const Rule& rule);
+  void take_fields(const Rule& rule);
+  void take_mapping(const Rule& rule);
+  bool take_pairs(const Rule& rule);
+  bool take_entries(const Rule& rule);
+  void add_pair(const Rule& rule, std::string name, MetaValue value);
+  void add_meta(std::string_view key, MetaValue value, bool point);
+  void raise_severity(std::optional<Severity> severity);
+  void add_event(const EventMark& mark);
+  bool taken(std::string_view text) const;
+
+  std::string_view body_, stream_;
+  Extraction* out_ = nullptr;
+  Regex::Groups groups_, pair_;
+  std::vector<DictEntry> entries_;
+  std::vector<const DictEntry*> keys_;   // of Rule::keys, null where the body has none
+  std::vector<std::string_view> taken_;  // numbers that already are a field
+};
+
+}  // namespace logarithm
