@@ -25,10 +25,12 @@ class Redactor {
  public:
   Redactor(Line& line, std::vector<Gap>& gaps) : line_(line), gaps_(gaps) {}
 
-  // The span becomes "[redacted]", and the line shorter or longer.
-  void replace(std::size_t begin, std::size_t length) {
-    note(begin, length);
-    line_.raw.replace(begin, length, RuleSet::kRedacted);
+  // Each span becomes "[redacted]", and the line shorter or longer.
+  void replace(const std::vector<RuleSet::Secret>& spans) {
+    for (const auto& span : spans) note(span.begin, span.length);
+    for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
+      line_.raw.replace(span->begin, span->length, RuleSet::kRedacted);
+    }
   }
   // The span becomes stars; every position stays as it is.
   void cover(std::size_t begin, std::size_t length) {
@@ -86,16 +88,11 @@ void redact(Line& line, std::uint32_t prefix, const RuleSet& rules,
             std::vector<RuleSet::Secret>& secrets, std::vector<Gap>& gaps) {
   Redactor redactor(line, gaps);
   rules.find_secrets(line.raw, secrets);
-  if (!secrets.empty()) {
-    // Positions inside a joined line, and that of its text, are known by others.
-    const bool keep = !line.extents.empty() || secrets.front().begin < prefix;
-    for (auto secret = secrets.rbegin(); secret != secrets.rend(); ++secret) {
-      if (keep) {
-        redactor.cover(secret->begin, secret->length);
-      } else {
-        redactor.replace(secret->begin, secret->length);
-      }
-    }
+  // Positions inside a joined line, and that of its text, are known by others.
+  if (!line.extents.empty() || (!secrets.empty() && secrets.front().begin < prefix)) {
+    for (const auto& secret : secrets) redactor.cover(secret.begin, secret.length);
+  } else {
+    redactor.replace(secrets);
   }
   const bool coded = line.transport != transport::plain;
   if (!coded && !has_escape(line.raw)) return;
