@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/line/ansi.h"
+#include "common/line/header_reader.h"
 #include "common/line/line_splitter.h"
 #include "common/line/log_header.h"
 #include "common/line/order_time.h"
@@ -115,7 +116,7 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
       take_rank(line, prefix->rank);
     }
     line.body_begin = line.header_begin;
-    const auto header = parse_header(text.substr(line.header_begin));
+    const auto header = headers_.read(text.substr(line.header_begin));
     if (header) take_header(line, *header);
     facts.has_header = header.has_value();
     facts.report_row = header && header->report_row;
@@ -220,6 +221,7 @@ class Parser final : public StreamParser, private LineSplitter::Sink {
   const RuleSet* rules_;
   ParserState state_;
   LineSplitter splitter_;
+  HeaderReader headers_;
   UnixNanos observed_ = 0;
   ParsedLines* out_ = nullptr;
   Extraction found_;
