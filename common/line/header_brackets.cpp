@@ -10,11 +10,9 @@ constexpr std::size_t kMaxBracket = 200;
 constexpr unsigned kMaxNames = 3;
 
 bool joins(char c) {
-  return is_blank(c) || std::string_view("|,/-:;").find(c) != std::string_view::npos;
+  return is_blank(c) || c == '|' || c == ',' || c == '/' || c == '-' || c == ':' || c == ';';
 }
-bool ends_inner(char c) {
-  return is_blank(c) || std::string_view("|,[](){}=\"'").find(c) != std::string_view::npos;
-}
+bool ends_inner(char c) { return ends_token(c) && c != '#' && c != ';'; }
 
 }  // namespace
 
@@ -34,7 +32,8 @@ HeaderLexer::Step HeaderLexer::bracket() {
   if (close == std::string_view::npos || close > at_ + kMaxBracket) return Step::stop;
   const bool was_first = first();
   if (was_first && uptime(close)) return Step::strong;
-  const LogHeader saved = header_;
+  const Mark saved{0, header_.field_count, header_.level, logger_, header_.severity, evidence_};
+  const bool had_time = header_.time.has_value(), had_file = !header_.file.empty();
   const std::uint32_t before = evidence_;
   names_inside_ = items_inside_ = 0;
   single_number_ = frame_ = letter_ = pid_inside_ = false;
@@ -52,8 +51,13 @@ HeaderLexer::Step HeaderLexer::bracket() {
   Step step = Step::stop;
   if (i >= close && items_inside_ > 0) step = judge_bracket(close, before, was_first);
   if (step == Step::stop) {
-    header_ = saved;
+    header_.field_count = saved.fields;
+    header_.level = saved.level;
+    header_.severity = saved.severity;
+    logger_ = saved.logger;
     evidence_ = before;
+    if (!had_time) header_.time.reset();
+    if (!had_file) header_.file = header_.file_line = {};
     return step;
   }
   at_ = close + 1;
@@ -87,8 +91,8 @@ bool HeaderLexer::inside(std::size_t& i, std::size_t close) {
     std::size_t end = i;
     PrintedTime time;
     const auto inner = s_.substr(0, close);
-    if (read_time(inner, end, time) && (end == close || joins(s_[end]))) {
-      set_time(time);
+    if (try_time(inner, end, time) && (end == close || joins(s_[end]))) {
+      set_time(time, TimeForm::any, i, end);
       evidence_ |= time.has_date() ? 0u : kExactClock;
       i = end;
       return true;

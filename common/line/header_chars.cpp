@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 namespace logarithm::header {
@@ -28,25 +29,50 @@ bool all_digits(std::string_view text) {
 
 bool is_name(std::string_view word) {
   if (word.empty() || word.size() > 80 || !(is_letter(word[0]) || word[0] == '_')) return false;
-  return std::all_of(word.begin(), word.end(), [](char c) {
-    return is_word(c) || c == '.' || c == '-' || c == '/' || c == ':' || c == '$';
-  });
+  return std::all_of(word.begin(), word.end(), [](char c) { return is(c, kNamed); });
 }
 
 bool is_source_file(std::string_view path) {
-  static constexpr std::array<std::string_view, 33> kExtensions{
-      "py", "cc",   "cpp", "c",  "h",     "hpp", "cu",    "cuh", "go",  "rs",  "cxx",
-      "hh", "java", "kt",  "js", "ts",    "pyx", "scala", "rb",  "jl",  "lua", "mm",
-      "m",  "sh",   "pl",  "cs", "swift", "f90", "ipynb", "ipp", "inl", "cl",  "S"};
   const std::size_t dot = path.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return false;
   const auto extension = path.substr(dot + 1);
   if (extension.empty() || extension.size() > 5) return false;
-  if (std::find(kExtensions.begin(), kExtensions.end(), extension) == kExtensions.end())
-    return false;
-  return std::all_of(path.begin(), path.end(), [](char c) {
-    return is_word(c) || std::string_view("_./+-@~$=").find(c) != std::string_view::npos;
-  });
+  switch (packed(extension)) {
+    case packed("py"):
+    case packed("pyx"):
+    case packed("ipynb"):
+    case packed("c"):
+    case packed("cc"):
+    case packed("cpp"):
+    case packed("cxx"):
+    case packed("h"):
+    case packed("hh"):
+    case packed("hpp"):
+    case packed("ipp"):
+    case packed("inl"):
+    case packed("cu"):
+    case packed("cuh"):
+    case packed("cl"):
+    case packed("go"):
+    case packed("rs"):
+    case packed("java"):
+    case packed("kt"):
+    case packed("scala"):
+    case packed("js"):
+    case packed("ts"):
+    case packed("rb"):
+    case packed("jl"):
+    case packed("lua"):
+    case packed("m"):
+    case packed("mm"):
+    case packed("swift"):
+    case packed("cs"):
+    case packed("pl"):
+    case packed("sh"):
+    case packed("f90"): break;
+    default: return false;
+  }
+  return std::all_of(path.begin(), path.end(), [](char c) { return is(c, kPath); });
 }
 
 bool is_logger_name(std::string_view word) {

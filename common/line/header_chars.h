@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 
 // The classes of characters and words that headers are made of.
@@ -11,6 +13,42 @@ inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_letter(char c) { return is_upper(c) || is_lower(c); }
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 inline bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+
+// Classes of a byte, as bits of a table.
+enum Class : unsigned char { kToken = 1, kPath = 2, kNamed = 4 };
+
+constexpr std::array<unsigned char, 256> make_classes() {
+  std::array<unsigned char, 256> classes{};
+  auto add = [&](std::string_view chars, Class which) {
+    for (char c : chars) {
+      auto& bits = classes[static_cast<unsigned char>(c)];
+      bits = static_cast<unsigned char>(bits | which);
+    }
+  };
+  add(" \t[](){}|,\"'=;#", kToken);
+  constexpr std::string_view kWord =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  add(kWord, kPath);
+  add("./+-@~$=", kPath);
+  add(kWord, kNamed);
+  add(".-/:$", kNamed);
+  return classes;
+}
+inline constexpr std::array<unsigned char, 256> kClasses = make_classes();
+
+inline bool is(char c, Class which) {
+  return (kClasses[static_cast<unsigned char>(c)] & which) != 0;
+}
+
+// What ends a word outside of brackets: a blank, or one of `[](){}|,"'=;#`.
+inline bool ends_token(char c) { return is(c, kToken); }
+
+// Up to 8 letters as a number, to be told apart by a switch.
+constexpr std::uint64_t packed(std::string_view word) {
+  std::uint64_t value = 0;
+  for (char c : word) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
+}
 
 // Not empty, digits only.
 bool all_digits(std::string_view text);

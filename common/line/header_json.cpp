@@ -51,11 +51,12 @@ Role role_of(std::string_view name) {
 }
 
 struct Object {
-  explicit Object(std::string_view text) : s(text.substr(0, kMaxObject)) {}
+  Object(std::string_view text, LogHeader& filled)
+      : s(text.substr(0, kMaxObject)), header(filled) {}
 
   std::string_view s;
   std::size_t at = 1;
-  LogHeader header;
+  LogHeader& header;
   std::string_view file, line;
   bool level = false, message = false;
 
@@ -176,14 +177,12 @@ struct Object {
 
 }  // namespace
 
-std::optional<LogHeader> parse_json(std::string_view text) {
-  if (text.size() < 20 || !(text[1] == '"' || (text[1] == ' ' && text[2] == '"')))
-    return std::nullopt;
-  Object object(text);
+bool parse_json(std::string_view text, LogHeader& header) {
+  if (text.size() < 20 || !(text[1] == '"' || (text[1] == ' ' && text[2] == '"'))) return false;
+  Object object(text, header);
   // A line that was cut is read as far as it goes.
   object.members(0);
-  if (!object.level || !(object.message || object.header.time)) return std::nullopt;
-  LogHeader& header = object.header;
+  if (!object.level || !(object.message || object.header.time)) return false;
   Place place;
   if (!object.line.empty() && !object.file.empty()) {
     header.file = object.file;
@@ -192,7 +191,7 @@ std::optional<LogHeader> parse_json(std::string_view text) {
     header.file = place.file;
     header.file_line = place.line;
   }
-  return header;
+  return true;
 }
 
 }  // namespace logarithm::header

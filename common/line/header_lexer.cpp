@@ -7,22 +7,21 @@ constexpr std::size_t kWindow = 512;  // a header that is longer than this is te
 constexpr unsigned kMaxElements = 14;
 constexpr unsigned kMaxWeakRun = 4;
 
-bool ends_token(char c) {
-  return is_blank(c) || std::string_view("[](){}|,\"'=;#").find(c) != std::string_view::npos;
-}
+bool separates(char c) { return c == '-' || c == '|' || c == '>' || c == ':'; }
 
 }  // namespace
 
-HeaderLexer::HeaderLexer(std::string_view text) : text_(text), s_(text.substr(0, kWindow)) {}
+HeaderLexer::HeaderLexer(std::string_view text, LogHeader& header)
+    : text_(text), s_(text.substr(0, kWindow)), header_(header) {}
 
 std::size_t HeaderLexer::token_end(std::size_t from) const {
   while (from < s_.size() && !ends_token(s_[from])) ++from;
   return from;
 }
 
-std::optional<LogHeader> HeaderLexer::read() {
+bool HeaderLexer::read() {
   while (peek() == ' ' && at_ < 3) ++at_;
-  if (at_ > 0 && peek() != '[') return std::nullopt;  // Megatron prints a blank in front
+  if (at_ > 0 && peek() != '[') return false;  // Megatron prints a blank in front
   for (unsigned i = 0; i < kMaxElements && !done_; ++i) {
     padded_ = false;
     const Step step = element();
@@ -36,14 +35,15 @@ std::optional<LogHeader> HeaderLexer::read() {
     if (at_ >= s_.size()) break;
   }
   evidence_ = mark_.evidence;
-  if (!accepted()) return std::nullopt;
+  if (!accepted()) return false;
+  trace_.lexed = true;
   header_.size = mark_.size;
   header_.field_count = mark_.fields;
   header_.level = mark_.level;
   header_.severity = mark_.severity;
   header_.add("logger", mark_.logger);
   if (has(kLevel) && has(kPid) && header_.file.empty() && text_.back() == ']') trailing_place();
-  return header_;
+  return true;
 }
 
 bool HeaderLexer::accepted() const {
@@ -73,9 +73,7 @@ void HeaderLexer::separator() {
     ++next;
   }
   std::size_t mark = next;
-  while (mark < s_.size() && mark < next + 3 &&
-         std::string_view("-|>:").find(s_[mark]) != std::string_view::npos)
-    ++mark;
+  while (mark < s_.size() && mark < next + 3 && separates(s_[mark])) ++mark;
   const bool apart = mark >= s_.size() || is_blank(s_[mark]) || s_[next] == '|';
   if (mark > next && apart && (next > i || s_[next] == '|')) {
     style_ = s_[next];
@@ -96,8 +94,12 @@ void HeaderLexer::set_level(std::string_view printed, Severity severity) {
   evidence_ |= kLevel;
 }
 
-void HeaderLexer::set_time(const PrintedTime& time) {
+void HeaderLexer::set_time(const PrintedTime& time, TimeForm form, std::size_t begin,
+                           std::size_t end) {
   header_.time = time;
+  trace_.form = form;
+  trace_.time_begin = begin;
+  trace_.time_end = end;
   if (time.has_date() || time.instant) {
     evidence_ |= kDate;
   } else {
@@ -132,7 +134,7 @@ HeaderLexer::Step HeaderLexer::element() {
     }
     if (is_lower(peek(1)) && time() == Step::strong) return Step::strong;
     // Ruby: E, [2026-03-04T05:06:07.448120 #48213] ERROR -- : text
-    if (first() && s_.substr(at_ + 1).starts_with(", [2") && level_letter(c)) {
+    if (first() && s_.substr(at_ + 1).starts_with(", [") && is_digit(peek(4)) && level_letter(c)) {
       at_ += 3;
       return bracket();
     }
@@ -141,13 +143,20 @@ HeaderLexer::Step HeaderLexer::element() {
   return Step::stop;
 }
 
+bool HeaderLexer::try_time(std::string_view text, std::size_t& i, PrintedTime& time) {
+  if (read_time(text, i, time)) return true;
+  trace_.fragile =
+      trace_.fragile || is_digit(at(i)) || (is_lower(at(i + 2)) && !is_word(at(i + 3)));
+  return false;
+}
+
 HeaderLexer::Step HeaderLexer::time() {
   std::size_t i = at_;
   PrintedTime time;
-  if (!read_time(s_, i, time)) return has(kLevel) ? number() : Step::stop;
+  if (!try_time(s_, i, time)) return has(kLevel) ? number() : Step::stop;
+  const std::size_t time_end = i;
   const char next = at(i);
-  if (i < s_.size() && !is_blank(next) &&
-      std::string_view(":,|").find(next) == std::string_view::npos) {
+  if (i < s_.size() && !is_blank(next) && next != ':' && next != ',' && next != '|') {
     return Step::stop;
   }
   if (time.instant && !is_blank(next)) return Step::stop;
@@ -156,40 +165,50 @@ HeaderLexer::Step HeaderLexer::time() {
   if (next == ':' && i + 1 < s_.size() && !is_blank(s_[i + 1])) return Step::stop;
   if (!time.has_date() && s_.substr(i).starts_with(" --> ")) return Step::stop;  // subtitles
   if (next == ',' && !is_blank(at(i + 1))) ++i;
-  set_time(time);
+  set_time(time, TimeForm::any, at_, time_end);
   at_ = i;
   return Step::strong;
 }
 
-// glog's letter, date and clock: `I0304 05:06:07.4`, `I20260304 05:06:07.4`; c10 prints the month
-// without its zero. Before absl is initialised the date is 0000 and the seconds count from 1970.
-bool HeaderLexer::stamp(std::size_t& i, bool one_digit_month) {
-  const auto severity = level_letter(at(i));
-  if (!severity || !is_digit(at(i + 1))) return false;
-  std::size_t k = i + 1, run = 0;
-  while (is_digit(at(k + run))) ++run;
-  PrintedTime time;
+// Before absl is initialised the date is 0000 and the seconds count from 1970.
+bool HeaderLexer::read_stamp(std::string_view text, std::size_t& at, bool one_digit_month,
+                             PrintedTime& time) {
+  auto peek = [&](std::size_t i) { return i < text.size() ? text[i] : '\0'; };
+  if (!level_letter(peek(at)) || !is_digit(peek(at + 1))) return false;
+  std::size_t k = at + 1, run = 0;
+  while (is_digit(peek(k + run))) ++run;
+  time = PrintedTime();
   if (run == 8) {
     unsigned year = 0;
-    read_digits(s_, k, 4, year);
+    read_digits(text, k, 4, year);
     time.year = static_cast<int>(year);
   } else if (run != 4 && !(one_digit_month && run == 3)) {
     return false;
   }
-  read_digits(s_, k, run == 3 ? 1 : 2, time.month);
-  read_digits(s_, k, 2, time.day);
-  if (at(k) != ' ') return false;
+  read_digits(text, k, run == 3 ? 1 : 2, time.month);
+  read_digits(text, k, 2, time.day);
+  if (peek(k) != ' ') return false;
   ++k;
-  if (time.month == 0 && s_.substr(k).starts_with("00:00:")) {
+  if (time.month == 0 && text.substr(k).starts_with("00:00:")) {
     k += 6;
-    if (!read_epoch(s_, k, time)) return false;
-  } else if (time.month == 0 || !read_clock(s_, k, time) || !is_date(time)) {
+    if (!read_epoch(text, k, time)) return false;
+  } else if (time.month == 0 || !read_clock(text, k, time) || !is_date(time)) {
     return false;
   }
-  if (!is_blank(at(k))) return false;
-  set_level(s_.substr(i, 1), *severity);
-  set_time(time);
-  i = k;
+  if (!is_blank(peek(k))) return false;
+  at = k;
+  return true;
+}
+
+bool HeaderLexer::stamp(std::size_t& i, bool one_digit_month) {
+  const std::size_t begin = i;
+  PrintedTime time;
+  if (!read_stamp(s_, i, one_digit_month, time)) {
+    trace_.fragile = trace_.fragile || is_digit(at(i + 1));
+    return false;
+  }
+  set_level(s_.substr(begin, 1), *level_letter(s_[begin]));
+  set_time(time, TimeForm::stamp, begin, i);
   return true;
 }
 
@@ -241,7 +260,9 @@ HeaderLexer::Step HeaderLexer::word() {
       return Step::weak;
     }
   }
-  if (nccl()) return Step::strong;
+  if (!header_.file.empty() || (token.find(':') != std::string_view::npos && nccl())) {
+    if (done_) return Step::strong;
+  }
   if (first() && colon) return named_level(token, end);
   if (const Step step = bare_place(token, end); step != Step::stop) return step;
   if (!is_name(token)) return Step::stop;
@@ -256,7 +277,7 @@ HeaderLexer::Step HeaderLexer::level(std::string_view word, std::size_t end, boo
   const char after = at(next);
   const bool set_off = colon || next >= end + 2 || after == '[' || after == '|' || after == '-' ||
                        after == ':' || at(end) == '\t';
-  const bool follows = std::string_view("-|:\t").find(style_) != std::string_view::npos && !first();
+  const bool follows = (style_ == '	' || (style_ != '>' && separates(style_))) && !first();
   if (first()) {
     if (!found.upper || !found.plain) return Step::stop;
     if (colon || (after == '-' && is_blank(at(next + 1)))) evidence_ |= kLoudLevel;
@@ -292,6 +313,7 @@ HeaderLexer::Step HeaderLexer::level_and_logger(std::string_view token) {
   if (second != std::string_view::npos && is_name(logger)) {
     logger_ = logger;
     at_ += second + 1;
+    trace_.decided_by = at_;
   }
   message_ = at_;
   done_ = true;
@@ -415,6 +437,7 @@ bool HeaderLexer::nccl() {
   header_.add("tid", s_.substr(parts[1] + 1, parts[2] - parts[1] - 1), true);
   header_.add("cuda_dev", gpu, true);
   evidence_ |= kAlone;
+  trace_.decided_by = begin + printed.size() + 1;
   at_ = message_ = i;
   done_ = true;
   return true;
@@ -471,6 +494,7 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
       at_ = saved;
       return Step::stop;
     }
+    trace_.fragile = trace_.fragile || apart;
     logger_ = word;
     evidence_ |= kName;
     return Step::strong;

@@ -17,8 +17,26 @@ namespace logarithm::header {
 // when a strong one follows, because a message may begin like that. One pass, one use.
 class HeaderLexer {
  public:
-  explicit HeaderLexer(std::string_view text);
-  std::optional<LogHeader> read();
+  // Fills `header`, which is to be empty, and is spoiled when read() returns false.
+  HeaderLexer(std::string_view text, LogHeader& header);
+  bool read();
+
+  // Where the time stood that was read, for who reads the next line like this one.
+  enum class TimeForm : std::uint8_t { none, any, stamp };
+  struct Trace {
+    TimeForm form = TimeForm::none;
+    std::size_t time_begin = 0, time_end = 0;
+    // What follows these bytes was not looked at; 0: the message's first words were.
+    std::size_t decided_by = 0;
+    bool lexed = false;    // the header is the lexer's
+    bool fragile = false;  // other digits, or another message, might have been read otherwise
+  };
+  const Trace& trace() const { return trace_; }
+
+  // glog's letter, date and clock at `at`, which moves behind them: `I0304 05:06:07.4`,
+  // `I20260304 05:06:07.4`; c10 prints the month without its zero.
+  static bool read_stamp(std::string_view text, std::size_t& at, bool one_digit_month,
+                         PrintedTime& time);
 
  private:
   enum class Step { stop, weak, strong };
@@ -53,6 +71,7 @@ class HeaderLexer {
 
   Step element();
   Step time();
+  bool try_time(std::string_view text, std::size_t& i, PrintedTime& time);
   bool stamp(std::size_t& i, bool one_digit_month);
   Step number();
   Step word();
@@ -78,7 +97,7 @@ class HeaderLexer {
 
   void separator();
   void set_level(std::string_view printed, Severity severity);
-  void set_time(const PrintedTime& time);
+  void set_time(const PrintedTime& time, TimeForm form, std::size_t begin, std::size_t end);
   void set_place(const Place& place);
   void commit();
   bool accepted() const;
@@ -94,7 +113,8 @@ class HeaderLexer {
   bool bracketed_first_ = false;  // `[name] ` and nothing before it
   std::uint32_t evidence_ = 0;
   std::string_view logger_;
-  LogHeader header_;
+  Trace trace_;
+  LogHeader& header_;
   Mark mark_;
   // What one bracket holds.
   unsigned names_inside_ = 0, items_inside_ = 0;

@@ -46,15 +46,14 @@ bool one_of(std::string_view key, std::initializer_list<std::string_view> keys) 
 
 }  // namespace
 
-std::optional<LogHeader> parse_logfmt(std::string_view text) {
+bool parse_logfmt(std::string_view text, LogHeader& header) {
   const std::string_view s = text.substr(0, 512);
   const std::size_t equals = s.find('=');
   // Most lines end here: the first word is no key.
-  if (equals == std::string_view::npos || equals > 12 || equals == 0) return std::nullopt;
+  if (equals == std::string_view::npos || equals > 12 || equals == 0) return false;
   if (!one_of(s.substr(0, equals), {"time", "ts", "t", "timestamp", "level", "lvl", "severity"})) {
-    return std::nullopt;
+    return false;
   }
-  LogHeader header;
   std::string_view file, line;
   std::size_t at = 0;
   while (at < s.size()) {
@@ -89,36 +88,35 @@ std::optional<LogHeader> parse_logfmt(std::string_view text) {
     while (at < s.size() && s[at] == ' ') ++at;
     if (header.severity != Severity::unset && header.time) header.size = at;
   }
-  if (header.severity == Severity::unset || header.size == 0) return std::nullopt;
+  if (header.severity == Severity::unset || header.size == 0) return false;
   if (header.file.empty() && !line.empty() && is_source_file(file)) {
     header.file = file;
     header.file_line = line;
   }
-  return header;
+  return true;
 }
 
-std::optional<LogHeader> parse_diagnostic(std::string_view text) {
+bool parse_diagnostic(std::string_view text, LogHeader& header) {
   constexpr std::string_view kPanic = "' panicked at ";
   const std::string_view s = text.substr(0, kMaxPath);
-  LogHeader header;
   if (s.starts_with("thread '")) {
     const std::size_t at = s.find(kPanic);
-    if (at == std::string_view::npos) return std::nullopt;
+    if (at == std::string_view::npos) return false;
     std::size_t end = at + kPanic.size();
     while (end < s.size() && !is_blank(s[end])) ++end;
     auto token = s.substr(at + kPanic.size(), end - at - kPanic.size());
     while (token.ends_with(':')) token.remove_suffix(1);
-    if (!set_place(header, token)) return std::nullopt;
+    if (!set_place(header, token)) return false;
     header.severity = Severity::error;
-    return header;
+    return true;
   }
   // The first `:digits:` ends the place; a path may hold blanks.
   std::size_t colon = 0, end = 0;
   while (true) {
     colon = s.find(':', colon + 1);
-    if (colon == std::string_view::npos || colon + 1 >= s.size()) return std::nullopt;
+    if (colon == std::string_view::npos || colon + 1 >= s.size()) return false;
     if (!is_digit(s[colon + 1])) {
-      if (is_blank(s[colon + 1])) return std::nullopt;
+      if (is_blank(s[colon + 1])) return false;
       continue;
     }
     end = colon + 1;
@@ -130,9 +128,9 @@ std::optional<LogHeader> parse_diagnostic(std::string_view text) {
   if (end < s.size() && s[end] == ':' && end + 1 < s.size() && is_digit(s[end + 1])) {
     for (++end; end < s.size() && is_digit(s[end]);) ++end;
   }
-  if (!s.substr(end).starts_with(": ") || line.size() > 7) return std::nullopt;
+  if (!s.substr(end).starts_with(": ") || line.size() > 7) return false;
   const bool pseudo = file.size() > 2 && file.front() == '<' && file.back() == '>';
-  if (!pseudo && !is_source_file(file.substr(file.rfind('/') + 1))) return std::nullopt;
+  if (!pseudo && !is_source_file(file.substr(file.rfind('/') + 1))) return false;
   const auto rest = s.substr(end + 2);
   const std::size_t stop = rest.find(':');
   const auto word = rest.substr(0, stop == std::string_view::npos ? 0 : stop);
@@ -149,20 +147,20 @@ std::optional<LogHeader> parse_diagnostic(std::string_view text) {
              text.find("failed", end) != std::string_view::npos) {
     header.severity = Severity::error;
   } else {
-    return std::nullopt;
+    return false;
   }
   if (header.size > 0 && header.size < text.size() && text[header.size] == ' ') ++header.size;
-  return header;
+  return true;
 }
 
-std::optional<LogHeader> parse_mpi_signal(std::string_view text) {
+bool parse_mpi_signal(std::string_view text, LogHeader& header) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon > 80 || colon < 2) return std::nullopt;
+  if (colon == std::string_view::npos || colon > 80 || colon < 2) return false;
   std::size_t end = colon + 1;
   while (end < text.size() && is_digit(text[end])) ++end;
-  if (end == colon + 1 || !text.substr(end).starts_with("] ")) return std::nullopt;
+  if (end == colon + 1 || !text.substr(end).starts_with("] ")) return false;
   const auto host = text.substr(1, colon - 1);
-  if (host.find_first_of(" \t[](),;") != std::string_view::npos) return std::nullopt;
+  if (host.find_first_of(" \t[](),;") != std::string_view::npos) return false;
   const auto rest = text.substr(end + 2);
   const bool head = rest.starts_with("*** Process received signal");
   const bool row = head || rest.starts_with("*** End of error") || rest.starts_with("Signal: ") ||
@@ -170,13 +168,12 @@ std::optional<LogHeader> parse_mpi_signal(std::string_view text) {
                    rest.starts_with("Associated errno") ||
                    (rest.starts_with("[") && rest.size() > 3 && rest[3] == ']' &&
                     (rest[1] == ' ' || is_digit(rest[1])) && is_digit(rest[2]));
-  if (!row) return std::nullopt;
-  LogHeader header;
+  if (!row) return false;
   header.report_row = !head;
   header.severity = Severity::fatal;
   header.add("host", host);
   header.add("pid", text.substr(colon + 1, end - colon - 1), true);
-  return header;
+  return true;
 }
 
 }  // namespace logarithm::header

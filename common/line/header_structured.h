@@ -5,23 +5,23 @@
 
 #include "common/line/log_header.h"
 
-// Headers that are no sequence of elements.
+// Headers that are no sequence of elements. They fill `header`, which is to be empty.
 namespace logarithm::header {
 
 // One JSON object as loggers write it: time, level, message, call site under the usual keys, at its
-// top level. The whole line stays the message. nullopt for an object that is data: one without a
+// top level. The whole line stays the message. False for an object that is data: one without a
 // level and a message, or without a time and either of them.
-std::optional<LogHeader> parse_json(std::string_view text);
+bool parse_json(std::string_view text, LogHeader& header);
 
-// `time="…" level=info msg="…"`: up to the message. nullopt without a level and a time or message.
-std::optional<LogHeader> parse_logfmt(std::string_view text);
+// `time="…" level=info msg="…"`: up to the message. False without a level and a time or message.
+bool parse_logfmt(std::string_view text, LogHeader& header);
 
 // `x.py:87: UserWarning: text`, `a.cc:12:5: error: text`, `x.cu:1290: f: … Assertion … failed`,
 // `thread 'main' panicked at a.rs:2:5:`.
-std::optional<LogHeader> parse_diagnostic(std::string_view text);
+bool parse_diagnostic(std::string_view text, LogHeader& header);
 
 // Open MPI: `[host:pid] *** Process received signal ***` and the lines of its report. The whole
 // line stays the message.
-std::optional<LogHeader> parse_mpi_signal(std::string_view text);
+bool parse_mpi_signal(std::string_view text, LogHeader& header);
 
 }  // namespace logarithm::header

@@ -1,17 +1,18 @@
 #include "common/line/log_header.h"
 
 #include <charconv>
+#include <utility>
 
 #include "common/line/header_lexer.h"
+#include "common/line/header_steps.h"
 #include "common/line/header_structured.h"
+#include "common/line/log_level.h"
 
 namespace logarithm {
-namespace {
+namespace header {
 
-using header::is_digit;
-
-// `[Rank 3] text` behind a header: a mention that stays in the message, where rules look for it.
-void mention_rank(std::string_view message, LogHeader& header) {
+void mention_rank(std::string_view text, LogHeader& header) {
+  const auto message = text.substr(header.size);
   if (!message.starts_with("[Rank ") && !message.starts_with("[rank ")) return;
   std::size_t end = 6;
   if (end < message.size() && message[end] == '-') ++end;
@@ -23,23 +24,68 @@ void mention_rank(std::string_view message, LogHeader& header) {
   header.add("rank", message.substr(6, end - 6), true);
 }
 
-std::optional<LogHeader> read_header(std::string_view text) {
-  switch (text[0]) {
-    case '{': return header::parse_json(text);
-    case '/':
-    case '.':
-    case '<': return header::parse_diagnostic(text);
-    default: break;
+bool may_have_header(std::string_view text) {
+  if (text.size() < 3) return false;
+  const char c = text[0];
+  if (!is_letter(c) && c != '_') {
+    if (c == ' ') return text[1] == '[' || (text[1] == ' ' && (text[2] == '[' || text[2] == ' '));
+    return is_digit(c) || c == '[' || c == '{' || c == '(' || c == '/' || c == '.' || c == '<';
   }
-  if (auto found = header::HeaderLexer(text).read()) return found;
-  if (!header::is_letter(text[0])) {
-    return text[0] == '[' ? header::parse_mpi_signal(text) : std::nullopt;
+  std::size_t end = 0;
+  while (end < text.size() && end < 160 && !ends_token(text[end])) ++end;
+  const auto token = text.substr(0, end);
+  if (token.find(':') != std::string_view::npos) return true;
+  const char next = end < text.size() ? text[end] : '\0';
+  if (next == '=') return end <= 12;
+  if (is_upper(text[0])) {
+    if (end > 1 && is_digit(text[1])) return true;  // glog
+    if (end == 3 || (end == 1 && next == ',')) return true;
+    if (const auto level = level_word(token)) return level->upper;
+    if (end == 4 && next == ',') return true;  // Wed, 04 Mar 2026
   }
-  if (auto found = header::parse_logfmt(text)) return found;
-  return header::parse_diagnostic(text);
+  if (token == "thread") return true;
+  // trainer - INFO - text
+  return next == ' ' && end + 2 < text.size() && (text[end + 1] == '-' || text[end + 1] == '|') &&
+         text[end + 2] == ' ';
+}
+
+namespace {
+
+bool lex(std::string_view text, LogHeader& header, HeaderLexer::Trace& trace) {
+  HeaderLexer lexer(text, header);
+  const bool found = lexer.read();
+  trace = lexer.trace();
+  return found;
+}
+
+bool read_letters(std::string_view text, LogHeader& header, HeaderLexer::Trace& trace) {
+  const std::size_t equals = text.substr(0, 13).find('=');
+  if (equals != std::string_view::npos) return parse_logfmt(text, header);
+  if (lex(text, header, trace)) return true;
+  header = LogHeader();
+  return parse_diagnostic(text, header);
 }
 
 }  // namespace
+
+bool read_header(std::string_view text, LogHeader& header, HeaderLexer::Trace& trace) {
+  const char c = text[0];
+  switch (c) {
+    case '{': return parse_json(text, header);
+    case '/':
+    case '.':
+    case '<': return parse_diagnostic(text, header);
+    case '[':
+      if (lex(text, header, trace)) return true;
+      header = LogHeader();
+      return parse_mpi_signal(text, header);
+    case '(':
+    case ' ': return lex(text, header, trace);
+    default: return is_digit(c) ? lex(text, header, trace) : read_letters(text, header, trace);
+  }
+}
+
+}  // namespace header
 
 void LogHeader::add(std::string_view key, std::string_view value, bool integer) {
   if (field_count >= kMaxFields || value.empty()) return;
@@ -61,10 +107,15 @@ MetaValue LogHeader::Field::typed() const {
 }
 
 std::optional<LogHeader> parse_header(std::string_view text) {
-  if (text.size() < 3) return std::nullopt;
-  auto header = read_header(text);
-  if (header) mention_rank(text.substr(header->size), *header);
-  return header;
+  if (!header::may_have_header(text)) return std::nullopt;
+  std::optional<LogHeader> found(std::in_place);
+  header::HeaderLexer::Trace trace;
+  if (!header::read_header(text, *found, trace)) {
+    found.reset();
+    return found;
+  }
+  header::mention_rank(text, *found);
+  return found;
 }
 
 std::optional<RankPrefix> parse_rank_prefix(std::string_view text) {
@@ -72,7 +123,7 @@ std::optional<RankPrefix> parse_rank_prefix(std::string_view text) {
   if (!text.starts_with(kOpen)) return std::nullopt;
   RankPrefix prefix;
   std::size_t i = kOpen.size();
-  for (; i < text.size() && is_digit(text[i]) && i < kOpen.size() + 8; ++i) {
+  for (; i < text.size() && header::is_digit(text[i]) && i < kOpen.size() + 8; ++i) {
     prefix.rank = prefix.rank * 10 + (text[i] - '0');
   }
   if (i == kOpen.size() || text.substr(i, 2) != "]:") return std::nullopt;

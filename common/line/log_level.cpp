@@ -1,83 +1,84 @@
 #include "common/line/log_level.h"
 
-#include <array>
+#include <cstdint>
+
+#include "common/line/header_chars.h"
 
 namespace logarithm {
 namespace {
 
-struct Word {
-  std::string_view name;
-  Severity severity;
-  bool plain = true;
-};
+using header::is_lower;
+using header::is_upper;
+using header::packed;
 
-constexpr std::array kThree{Word{"ERR", Severity::error},   Word{"INF", Severity::info, false},
-                            Word{"WRN", Severity::warning}, Word{"DBG", Severity::debug},
-                            Word{"FTL", Severity::fatal},   Word{"TRC", Severity::trace},
-                            Word{"PNC", Severity::fatal},   Word{"LOG", Severity::info, false},
-                            Word{"CRT", Severity::fatal}};
-constexpr std::array kFour{Word{"INFO", Severity::info},       Word{"WARN", Severity::warning},
-                           Word{"CRIT", Severity::fatal},      Word{"DBUG", Severity::debug},
-                           Word{"EROR", Severity::error},      Word{"FINE", Severity::debug, false},
-                           Word{"NOTE", Severity::info, false}};
-constexpr std::array kFive{
-    Word{"DEBUG", Severity::debug},        Word{"ERROR", Severity::error},
-    Word{"FATAL", Severity::fatal},        Word{"TRACE", Severity::trace},
-    Word{"ALERT", Severity::fatal, false}, Word{"EMERG", Severity::fatal},
-    Word{"PANIC", Severity::fatal, false}, Word{"FINER", Severity::trace, false}};
-constexpr std::array kSix{Word{"NOTICE", Severity::info, false},
-                          Word{"SEVERE", Severity::error, false},
-                          Word{"FINEST", Severity::trace, false},
-                          Word{"CONFIG", Severity::debug, false}, Word{"DPANIC", Severity::fatal}};
-constexpr std::array kSeven{Word{"WARNING", Severity::warning},
-                            Word{"SUCCESS", Severity::info, false},
-                            Word{"VERBOSE", Severity::debug, false}};
-constexpr std::array kMore{Word{"CRITICAL", Severity::fatal},
-                           Word{"EMERGENCY", Severity::fatal, false}};
-
-template <std::size_t N>
-const Word* find(const std::array<Word, N>& words, std::string_view key) {
-  for (const Word& word : words) {
-    if (word.name == key) return &word;
-  }
-  return nullptr;
-}
-
-const Word* find(std::string_view key) {
-  switch (key.size()) {
-    case 3: return find(kThree, key);
-    case 4: return find(kFour, key);
-    case 5: return find(kFive, key);
-    case 6: return find(kSix, key);
-    case 7: return find(kSeven, key);
-    default: return find(kMore, key);
+LogLevel find(std::uint64_t upper_case) {
+  switch (upper_case) {
+    case packed("ERR"): return {Severity::error, true, true};
+    case packed("INF"): return {Severity::info, true, false};
+    case packed("WRN"): return {Severity::warning, true, true};
+    case packed("DBG"): return {Severity::debug, true, true};
+    case packed("FTL"): return {Severity::fatal, true, true};
+    case packed("TRC"): return {Severity::trace, true, true};
+    case packed("PNC"): return {Severity::fatal, true, true};
+    case packed("LOG"): return {Severity::info, true, false};
+    case packed("CRT"): return {Severity::fatal, true, true};
+    case packed("INFO"): return {Severity::info, true, true};
+    case packed("WARN"): return {Severity::warning, true, true};
+    case packed("CRIT"): return {Severity::fatal, true, true};
+    case packed("DBUG"): return {Severity::debug, true, true};
+    case packed("EROR"): return {Severity::error, true, true};
+    case packed("FINE"): return {Severity::debug, true, false};
+    case packed("NOTE"): return {Severity::info, true, false};
+    case packed("DEBUG"): return {Severity::debug, true, true};
+    case packed("ERROR"): return {Severity::error, true, true};
+    case packed("FATAL"): return {Severity::fatal, true, true};
+    case packed("TRACE"): return {Severity::trace, true, true};
+    case packed("ALERT"): return {Severity::fatal, true, false};
+    case packed("EMERG"): return {Severity::fatal, true, true};
+    case packed("PANIC"): return {Severity::fatal, true, false};
+    case packed("FINER"): return {Severity::trace, true, false};
+    case packed("NOTICE"): return {Severity::info, true, false};
+    case packed("SEVERE"): return {Severity::error, true, true};
+    case packed("FINEST"): return {Severity::trace, true, false};
+    case packed("CONFIG"): return {Severity::debug, true, false};
+    case packed("DPANIC"): return {Severity::fatal, true, true};
+    case packed("WARNING"): return {Severity::warning, true, true};
+    case packed("SUCCESS"): return {Severity::info, true, false};
+    case packed("VERBOSE"): return {Severity::debug, true, false};
+    case packed("CRITICAL"): return {Severity::fatal, true, true};
+    default: return {};
   }
 }
-
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 }  // namespace
 
 std::optional<LogLevel> level_word(std::string_view word) {
   if (word.size() < 3 || word.size() > 9) return std::nullopt;
-  char upper[9];
+  // EMERGENCY is one letter too long for the number, and the only one.
+  const bool long_one = word.size() == 9;
+  if (long_one && word[8] != 'Y' && word[8] != 'y') return std::nullopt;
+  std::uint64_t upper = 0;
   std::size_t small = 0;
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    if (is_lower(word[i])) {
-      upper[i] = static_cast<char>(word[i] - ('a' - 'A'));
+  for (char c : word.substr(0, 8)) {
+    if (is_lower(c)) {
+      c = static_cast<char>(c - ('a' - 'A'));
       ++small;
-    } else if (is_upper(word[i])) {
-      upper[i] = word[i];
-    } else {
+    } else if (!is_upper(c)) {
       return std::nullopt;
     }
+    upper = upper << 8 | static_cast<unsigned char>(c);
+  }
+  LogLevel found = find(upper);
+  if (long_one) {
+    if (upper != packed("EMERGENC")) return std::nullopt;
+    found = {Severity::fatal, true, false};
+    small += is_lower(word[8]) ? 1u : 0u;
   }
   const bool one_case =
       small == 0 || small == word.size() || (small == word.size() - 1 && is_upper(word[0]));
-  const Word* found = one_case ? find(std::string_view(upper, word.size())) : nullptr;
-  if (!found) return std::nullopt;
-  return LogLevel{found->severity, small == 0, found->plain};
+  if (found.severity == Severity::unset || !one_case) return std::nullopt;
+  found.upper = small == 0;
+  return found;
 }
 
 std::optional<Severity> level_letter(char letter) {

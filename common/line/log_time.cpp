@@ -16,9 +16,11 @@ bool is_word(char c) {
 }
 
 bool read_char(std::string_view text, std::size_t& at, std::string_view any) {
-  if (at >= text.size() || any.find(text[at]) == std::string_view::npos) return false;
-  ++at;
-  return true;
+  if (at >= text.size()) return false;
+  for (char c : any) {
+    if (c == text[at]) return ++at, true;
+  }
+  return false;
 }
 
 std::int64_t clock_nanos(const PrintedTime& time) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/line/ansi.h"
+#include "common/line/header_reader.h"
 #include "common/line/intake.h"
 #include "common/line/line_splitter.h"
 #include "common/line/log_header.h"
@@ -233,7 +234,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     facts.rank = state_.writers[static_cast<std::size_t>(origin.output)].lane;
     text.remove_prefix(wrapped_.size);
     line.body_begin = line.header_begin;
-    const auto header = parse_header(text);
+    const auto header = headers_.read(text);
     if (header) take_header(line, *header);
     if (line.severity == Severity::unset) line.severity = wrapped_.severity;
     facts.has_header = header.has_value();
@@ -346,6 +347,7 @@ class Parser final : public StreamParser, private Intake::Sink {
   ParserState state_;
   Intake intake_;
   LineSplitter splitter_;
+  HeaderReader headers_;
   UnixNanos observed_ = 0;
   ParsedLines* out_ = nullptr;
   Extraction found_;

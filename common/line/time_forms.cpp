@@ -24,9 +24,11 @@ struct Reader {
     return true;
   }
   bool take_any(std::string_view chars) {
-    if (at >= s.size() || chars.find(s[at]) == std::string_view::npos) return false;
-    ++at;
-    return true;
+    if (at >= s.size()) return false;
+    for (char c : chars) {
+      if (c == s[at]) return ++at, true;
+    }
+    return false;
   }
   std::size_t run() const {
     std::size_t n = 0;
