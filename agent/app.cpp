@@ -18,6 +18,7 @@
 #include <random>
 #include <sstream>
 
+#include "agent/discover/own_names.h"
 #include "agent/discover/time_zone.h"
 #include "common/async/service_watchdog.h"
 #include "common/base/logging.h"
@@ -51,7 +52,8 @@ std::string agent_id(const std::string& host, const std::string& state_dir) {
 
 }  // namespace
 
-std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems) {
+std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
+                                          const RuleSet::Options& options) {
   std::vector<RuleSet::Source> sources = RuleSet::shipped();
   for (const std::string& path : config.rules) {
     std::ifstream file(path, std::ios::binary);
@@ -64,7 +66,7 @@ std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Pro
     sources.push_back({path, text.str()});
   }
   std::vector<RuleProblem> refused;
-  auto rules = RuleSet::build(sources, refused);
+  auto rules = RuleSet::build(sources, refused, options);
   for (const RuleProblem& problem : refused) {
     const auto line = static_cast<std::size_t>(std::max(problem.line, 0));
     problems.push_back(config::Problem{problem.file, line, problem.path, problem.message});
@@ -79,9 +81,11 @@ App::App(AgentConfig config, std::shared_ptr<const RuleSet> rules)
   if (config_.host.empty()) config_.host = host_name();
 }
 
-Result<std::unique_ptr<App>> App::make(AgentConfig config, std::shared_ptr<const RuleSet> rules) {
+Result<std::unique_ptr<App>> App::make(AgentConfig config, std::shared_ptr<const RuleSet> rules,
+                                       std::vector<std::string> rule_problems) {
   std::unique_ptr<App> app(new App(std::move(config), std::move(rules)));
   LGR_CHECK(app->open());
+  app->collector_->set_rule_problems(std::move(rule_problems));
   return app;
 }
 
@@ -104,6 +108,7 @@ Status App::open() {
   discover.processes = config_.discover.processes;
   discover.files = config_.files;
   discover.exclude = {config_.state_dir};
+  discover.own_names = own_names();
   if (config_.import) {
     ImportOptions import;
     import.job = config_.import->job;
@@ -149,8 +154,10 @@ void App::open_metrics() {
   if (config_.metrics == "off") return;
   const auto address = parse_host_port(config_.metrics);
   if (!address.ok()) return;  // validate() has said so
-  metrics_handler_ = std::make_unique<MetricsHandler>(
-      [this] { return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()); });
+  metrics_handler_ = std::make_unique<MetricsHandler>([this] {
+    return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()) +
+           rule_metrics_text(rules_->costs());
+  });
   net::HttpServerOptions options;
   options.address = address->host;
   options.port = address->port;

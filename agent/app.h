@@ -22,14 +22,16 @@
 namespace logarithm::agent {
 
 // The rules of a configuration; what is wrong in them goes to `problems`. Blocks; for main().
-std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems);
+std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
+                                          const RuleSet::Options& options = {});
 
 // The agent: builds the parts, starts and stops them in order. One io thread (the caller of run())
 // and one file thread.
 class App {
  public:
-  static Result<std::unique_ptr<App>> make(AgentConfig config,
-                                           std::shared_ptr<const RuleSet> rules);
+  // `rule_problems` (rules that were refused) go to the aggregator's status.
+  static Result<std::unique_ptr<App>> make(AgentConfig config, std::shared_ptr<const RuleSet> rules,
+                                           std::vector<std::string> rule_problems);
   ~App();
   App(const App&) = delete;
   App& operator=(const App&) = delete;

@@ -74,6 +74,7 @@ TurnReport Collector::turn(BlockingToken& token) {
       LGR_WARN("reading waits error={} suppressed={}", step.error().to_string(), suppressed);
     }
   }
+  for (const MappedProcess& mapped : follower_.take_mapped()) discovery_.map_process(mapped);
   spool_.tick(token);
   report.finished = scanned_ && pending_processes_.empty() && follower_.finished();
   publish();
@@ -106,6 +107,7 @@ wire::Heartbeat Collector::heartbeat(BlockingToken&) {
   wire::Heartbeat beat;
   beat.streams = follower_.lag();
   beat.not_captured = not_captured_;
+  beat.rule_problems = rule_problems_;
   beat.spool_bytes = spool_.stats().bytes;
   std::uint64_t lag = 0;
   for (const wire::StreamLag& stream : beat.streams) {

@@ -43,6 +43,10 @@ class Collector final : public HeartbeatSource {
   wire::Heartbeat heartbeat(BlockingToken&) override;
   const std::vector<wire::NotCaptured>& not_captured() const { return not_captured_; }
   const CollectorStats& stats() const { return stats_; }
+  // Rules that were refused, for the heartbeats. Before the first turn.
+  void set_rule_problems(std::vector<std::string> problems) {
+    rule_problems_ = std::move(problems);
+  }
 
  private:
   void discover(BlockingToken& token);
@@ -56,6 +60,7 @@ class Collector final : public HeartbeatSource {
   std::chrono::nanoseconds discover_poll_;
   MonotonicTime next_discover_{};
   std::vector<wire::NotCaptured> not_captured_;
+  std::vector<std::string> rule_problems_;
   std::map<std::string, ProcessInfo> pending_processes_;  // the spool was full
   bool scanned_ = false;
   RateLimit scan_errors_, step_errors_, process_errors_;

@@ -21,7 +21,8 @@ struct Arguments {
 
 // Fills `config` and `rules`; an exit code when the program ends here.
 std::optional<int> configure(const Arguments& arguments, agent::AgentConfig& config,
-                             std::shared_ptr<const logarithm::RuleSet>& rules) {
+                             std::shared_ptr<const logarithm::RuleSet>& rules,
+                             std::vector<std::string>& rule_problems) {
   logarithm::config::Problems problems;
   if (!arguments.config.empty()) {
     const auto loaded = agent::load_config(arguments.config, config, problems);
@@ -39,7 +40,11 @@ std::optional<int> configure(const Arguments& arguments, agent::AgentConfig& con
   const auto more = agent::validate(config, where);
   problems.insert(problems.end(), more.begin(), more.end());
   const bool usable = problems.empty();
+  const std::size_t others = problems.size();
   rules = agent::load_rules(config, problems);
+  for (std::size_t i = others; i < problems.size(); ++i) {
+    rule_problems.push_back(problems[i].to_string());
+  }
   std::cerr << logarithm::config::to_string(problems);
   // A bad rule is disabled and the agent runs without it; only --check-config insists.
   if (!usable || (arguments.check_config && !problems.empty())) return kBadConfig;
@@ -77,9 +82,10 @@ int main(int argc, char** argv) {
   }
   agent::AgentConfig config;
   std::shared_ptr<const logarithm::RuleSet> rules;
-  if (const auto ended = configure(arguments, config, rules)) return *ended;
+  std::vector<std::string> rule_problems;
+  if (const auto ended = configure(arguments, config, rules, rule_problems)) return *ended;
 
-  auto app = agent::App::make(std::move(config), std::move(rules));
+  auto app = agent::App::make(std::move(config), std::move(rules), std::move(rule_problems));
   if (!app.ok()) {
     LGR_ERROR("cannot start: {}", app.error().message());
     return kFailure;

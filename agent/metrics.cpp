@@ -51,6 +51,25 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   return out;
 }
 
+std::string rule_metrics_text(const std::vector<RuleCost>& costs) {
+  const std::string name = "logarithm_agent_rule_seconds_total";
+  std::string out = "# TYPE " + name + " counter\n";
+  for (const RuleCost& cost : costs) {
+    if (cost.runs == 0) continue;
+    out += name + "{rule=\"";
+    for (const char c : cost.name) {
+      if (c == '"' || c == '\\') out.push_back('\\');
+      if (c == '\n') {
+        out += "\\n";
+      } else {
+        out.push_back(c);
+      }
+    }
+    out += "\"} " + std::to_string(cost.seconds) + "\n";
+  }
+  return out;
+}
+
 boost::asio::awaitable<net::Response> MetricsHandler::handle(net::Request request) {
   net::Response response;
   if (request.path == "/metrics") {

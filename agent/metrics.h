@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/net/http.h"
+#include "common/rules/rule_set.h"
 
 namespace logarithm::agent {
 
@@ -14,6 +16,10 @@ struct UplinkStats;
 // Prometheus text of all counters. Any thread.
 std::string metrics_text(const CollectorStats& collector, const SpoolStats& spool,
                          const UplinkStats& uplink);
+
+// `logarithm_agent_rule_seconds_total{rule}`: scaled up from samples; rules that never ran are left
+// out. Any thread.
+std::string rule_metrics_text(const std::vector<RuleCost>& costs);
 
 // `/metrics` and `/healthz` of the agent.
 class MetricsHandler final : public net::HttpHandler {

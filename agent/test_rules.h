@@ -7,8 +7,8 @@
 namespace logarithm::agent {
 
 // `logarithm-agent test-rules [RULES.yaml…]`: one JSON object for each line of `in` with what the
-// shipped rules and those of `files` extract from it. Returns the exit code: 78 when a file or rule
-// is refused.
+// shipped rules and those of `files` extract from it, and on `errors` what each rule cost (ns per
+// line, how often it was tried, hits). Returns the exit code: 78 when a file or rule is refused.
 int test_rules(const std::vector<std::string>& files, std::istream& in, std::ostream& out,
                std::ostream& errors);
 

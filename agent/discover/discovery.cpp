@@ -353,6 +353,14 @@ std::vector<wire::NotCaptured> Discovery::list_not_captured() {
   return out;
 }
 
+void Discovery::map_process(const MappedProcess& mapped) {
+  const std::string& host = mapped.mapping.host;
+  const bool here = host.empty() || host == options_.host ||
+                    std::find(options_.own_names.begin(), options_.own_names.end(), host) !=
+                        options_.own_names.end();
+  if (here && table_.map(mapped)) next_check_ = 0;
+}
+
 bool Discovery::changed_hint(BlockingToken& token, UnixNanos now) {
   if (now < last_scan_ || now >= next_check_) return true;
   if (directories_.changed(token, now)) return true;

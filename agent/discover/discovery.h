@@ -19,6 +19,7 @@
 #include "agent/discover/process_table.h"
 #include "agent/discover/siblings.h"
 #include "agent/ports/follow_target.h"
+#include "agent/ports/mapped_process.h"
 
 namespace logarithm::agent {
 
@@ -37,6 +38,8 @@ struct DiscoveryOptions {
   std::vector<FilePattern> files;
   std::optional<ImportOptions> import;
   std::vector<std::string> exclude;  // directories of ours (state, spool): never followed
+  // Names and addresses of this host, beside `host`: lines that place processes name one of them.
+  std::vector<std::string> own_names;
 };
 
 // Finds who writes logs and which files hold them. See README.md for the rules.
@@ -56,6 +59,10 @@ class Discovery {
   // True when scan() may find something new: a process was made or has exited, a directory that is
   // watched changed, or a recheck is due. Costs a few system calls.
   bool changed_hint(BlockingToken&, UnixNanos now);
+
+  // A line said which rank a process of this host is: from the next scan on it is, unless its
+  // environment says otherwise. Lines about other hosts are ignored.
+  void map_process(const MappedProcess& mapped);
 
   // pidfds: readable when a process of interest has exited. Changes with every scan().
   std::vector<int> exit_fds() const { return table_.exits().fds(); }

@@ -31,6 +31,35 @@ std::string fallback_job(const std::string& host, std::int32_t pid, UnixNanos st
   return host + "-" + std::to_string(pid) + "-" + std::to_string(start / 1'000'000'000);
 }
 
+// Where the environment names no rank, the line does. What it said is kept among the variables, so
+// that it is seen where the rank came from, and another line is another identity.
+void apply_mapping(const MappedProcess& mapped, std::optional<Identity>& identity) {
+  if (identity && identity->rank) return;
+  const ProcessMapping& mapping = mapped.mapping;
+  if (!identity) {
+    if (!mapping.rank) return;
+    identity.emplace();
+    identity->job = mapped.job;
+    identity->launcher = "mapped";
+  }
+  std::string said;
+  const auto take = [&](const char* name, const std::optional<std::int32_t>& value,
+                        std::optional<std::int32_t>& place) {
+    if (!value) return;
+    if (!place) place = value;
+    said += std::string(said.empty() ? "" : " ") + name + "=" + std::to_string(*value);
+  };
+  take("rank", mapping.rank, identity->rank);
+  take("local_rank", mapping.local_rank, identity->local_rank);
+  take("group_rank", mapping.group_rank, identity->group_rank);
+  take("world_size", mapping.world_size, identity->world_size);
+  identity->variables["mapping line"] = said;
+  if (identity->rank) {
+    identity->rank_source = "mapping line";
+    identity->certain = true;
+  }
+}
+
 }  // namespace
 
 ProcessTable::ProcessTable(const ProcFs& fs, std::string host, std::int32_t self)
@@ -129,6 +158,7 @@ void ProcessTable::read_identity(BlockingToken& token, Seen& seen) {
   if (!bytes.ok() || bytes->empty()) return;  // between exec and its end, or going: keep
   const Environment environment = parse_environment(*bytes);
   auto identity = identify(environment);
+  if (seen.mapped) apply_mapping(*seen.mapped, identity);
   if (identity != seen.identity) {
     seen.owner.clear();
     seen.below_rank = false;
@@ -139,6 +169,28 @@ void ProcessTable::read_identity(BlockingToken& token, Seen& seen) {
   if (tz != environment.end()) seen.tz = tz->second;
   const auto cmdline = fs_.read(token, seen.stat.pid, "cmdline", kMaxCommandLine);
   seen.launcher = cmdline.ok() && is_launcher_program(*cmdline);
+}
+
+ProcessTable::Seen* ProcessTable::mapped_process(const MappedProcess& mapped) {
+  if (mapped.mapping.pid) {
+    const auto at = seen_.find(*mapped.mapping.pid);
+    return at == seen_.end() || at->second.dead || at->second.kernel ? nullptr : &at->second;
+  }
+  // A line without a pid speaks of its writer.
+  const auto writer = ranks_.find(mapped.writer);
+  if (writer == ranks_.end() || writer->second.info.exit) return nullptr;
+  const auto at = seen_.find(writer->second.info.pid);
+  return at == seen_.end() ? nullptr : &at->second;
+}
+
+bool ProcessTable::map(const MappedProcess& mapped) {
+  Seen* seen = mapped_process(mapped);
+  if (seen == nullptr || (seen->mapped && seen->mapped->mapping == mapped.mapping)) return false;
+  if (seen->identity && seen->identity->rank && !seen->mapped) return false;
+  seen->mapped = mapped;
+  seen->next_check = 0;
+  next_due_ = 0;
+  return true;
 }
 
 void ProcessTable::end(RankProcess& rank, UnixNanos now) {

@@ -10,6 +10,7 @@
 #include "agent/discover/exit_watch.h"
 #include "agent/discover/launchers.h"
 #include "agent/discover/proc_fs.h"
+#include "agent/ports/mapped_process.h"
 #include "common/model/process.h"
 
 namespace logarithm::agent {
@@ -44,6 +45,10 @@ class ProcessTable {
   // Looks at what is new or due. Error only when the root cannot be listed.
   Status scan(BlockingToken&, UnixNanos now);
 
+  // Notes what a line said of a living process; it counts from the next scan on, where the
+  // environment names no rank. False when there is no such process, or it says nothing new.
+  bool map(const MappedProcess& mapped);
+
   // By key, the ended ones too for a while (kKeepEnded).
   std::map<std::string, RankProcess>& ranks() { return ranks_; }
 
@@ -70,6 +75,7 @@ class ProcessTable {
     ProcStat stat;
     std::optional<Identity> identity;
     std::optional<std::string> tz;
+    std::optional<MappedProcess> mapped;  // what a line said of it
     bool launcher = false;
     bool kernel = false;
     bool unreadable = false;
@@ -84,6 +90,7 @@ class ProcessTable {
   bool may_be_reused(std::int32_t pid, std::int32_t newest) const;
   void examine(BlockingToken&, std::int32_t pid, UnixNanos now);
   void read_identity(BlockingToken&, Seen& seen);
+  Seen* mapped_process(const MappedProcess& mapped);
   void note_exits(BlockingToken&, UnixNanos now);
   static void end(RankProcess& rank, UnixNanos now);
   void end_gone(UnixNanos now);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/model/stream.h"
+
 namespace logarithm::agent {
 
 CopyCheck::CopyCheck(std::string path, StreamBase base, std::unique_ptr<SourceFile> file,
@@ -30,7 +32,7 @@ bool CopyCheck::quick_look(BlockingToken& token) {
   if (facts_.size == 0 || head_.empty()) return false;
   const std::uint64_t common = std::min<std::uint64_t>(head_.size(), facts_.size);
   Result<std::string> head = read_range(token, *file_, 0, common);
-  if (!head.ok() || *head != head_.substr(0, common)) return false;
+  if (!head.ok() || !fits_head(*head, head_)) return false;
   if (facts_.size < read_) return true;
   Result<std::string> tail = read_range(token, *file_, read_ - tail_.size(), read_);
   return tail.ok() && *tail == tail_;

@@ -21,7 +21,7 @@ Follower::Follower(FollowOptions options, SourceFs& fs, const RuleSet& rules, St
       log_(log),
       oracle_(oracle),
       clock_(clock),
-      parts_{rules, pool_, log, stats_, options_.block_bytes, options_.block_age},
+      parts_{rules, pool_, log, stats_, options_.block_bytes, options_.block_age, mapped_},
       watcher_(options_.inotify && !options_.once) {
   for (StreamCheckpoint& checkpoint : log.recovered()) remember(checkpoint);
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent/follow/dir_watcher.h"
@@ -86,6 +87,8 @@ class Follower {
   // Size and spooled offset of every stream that is followed.
   std::vector<wire::StreamLag> lag() const;
   const FollowStats& stats() const { return stats_; }
+  // What lines read since the last call said of processes (`maps: process`).
+  std::vector<MappedProcess> take_mapped() { return std::exchange(mapped_, {}); }
   // Files that wait unread for the aggregator's answer or for the decision about a copy.
   std::size_t waiting() const;
 
@@ -159,6 +162,7 @@ class Follower {
   Clock& clock_;
   FollowStats stats_;
   LongLinePool pool_;
+  std::vector<MappedProcess> mapped_;
   WriterParts parts_;
   DirWatcher watcher_;
 

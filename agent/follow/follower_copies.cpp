@@ -71,7 +71,7 @@ Follower::CopyState Follower::copy_state(BlockingToken& token, Tail& tail) {
     Result<std::string> head = read_range(token, tail.file.file(), 0, common);
     if (!head.ok()) return CopyState::wait;
     // The original's first bytes may still be unread, and then nothing is known yet.
-    if (common > 0 && *head != writer.head().substr(0, common)) continue;
+    if (!fits_head(*head, writer.head())) continue;
     if (tail.original != stream || tail.copy_size != size) {
       tail.original = stream;
       tail.copy_size = size;

@@ -152,10 +152,11 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
   checkpoint.attributes.version = stored.generation.last_version + 1;
   checkpoint.attributes.from = stored.position;
   checkpoint.position = stored.position;
-  Result<std::string> head =
-      read_range(token, tail.file.file(), 0, std::min<std::uint64_t>(stored.position, kHeadBytes));
+  // A secret may go on behind the head.
+  Result<std::string> head = read_range(token, tail.file.file(), 0,
+                                        std::min<std::uint64_t>(stored.position, 4 * kHeadBytes));
   if (!head.ok()) return {};
-  checkpoint.head = std::move(*head);
+  checkpoint.head = masked_head(parts_.rules, std::move(*head));
   if (stored.generation.closed && stored.position == tail.file.facts().size) {
     checkpoint.closed = true;
     remember(checkpoint);
@@ -182,7 +183,7 @@ void Follower::end_generation(BlockingToken& token, Tail& tail) {
   ending.reason = "truncated";
   const std::uint64_t common = std::min<std::uint64_t>(facts.size, writer->head().size());
   Result<std::string> head = read_range(token, tail.file.file(), 0, common);
-  if (!head.ok() || *head != writer->head().substr(0, common)) ending.reason = "replaced";
+  if (!head.ok() || !fits_head(*head, writer->head())) ending.reason = "replaced";
   ++(ending.reason == "truncated" ? stats_.truncated : stats_.replaced);
   ending.known_size = tail.file.known_size();
   ending.seen = tail.file.seen_wall();

@@ -32,7 +32,7 @@ Result<bool> fits(BlockingToken& token, SourceFile& file, std::uint64_t size, st
   Result<std::string> start = read_range(token, file, 0, known);
   if (!start.ok() && start.error().code() == ErrorCode::corrupt) return false;
   if (!start.ok()) return start.error();
-  if (*start != head.substr(0, known)) return false;
+  if (!fits_head(*start, head)) return false;
   Result<std::string> tail = tail_before(token, file, position);
   if (!tail.ok() && tail.error().code() == ErrorCode::corrupt) return false;
   if (!tail.ok()) return tail.error();

@@ -5,14 +5,27 @@
 
 #include "common/base/logging.h"
 #include "common/io/crc32c.h"
+#include "common/rules/rule_set.h"
 
 namespace logarithm::agent {
 namespace {
 
 constexpr std::size_t kKeepUnfinished = 64u << 10;
 constexpr std::size_t kStoredRungs = 8;
+constexpr std::size_t kMaxMapped = 10'000;  // between two turns
 
 }  // namespace
+
+std::string masked_head(const RuleSet& rules, std::string bytes) {
+  std::vector<RuleSet::Secret> secrets;
+  rules.find_secrets(bytes, secrets);
+  for (const RuleSet::Secret& secret : secrets) {
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(secret.begin), secret.length,
+                kHeadMask);
+  }
+  if (bytes.size() > kHeadBytes) bytes.resize(kHeadBytes);
+  return bytes;
+}
 
 StreamWriter::StreamWriter(WriterParts& parts, StreamCheckpoint from, PrefixDigest digest)
     : parts_(parts),
@@ -112,6 +125,13 @@ void StreamWriter::at_line_end() {
 
 void StreamWriter::collect(ParsedLines& out, MonotonicTime now) {
   if (out.lines.empty() && out.gaps.empty()) return;
+  for (const Gap& gap : out.gaps) mask_head(gap);
+  for (ParsedLines::Mapped& mapped : out.mappings) {
+    if (parts_.mapped.size() >= kMaxMapped) break;
+    parts_.mapped.push_back(
+        {std::move(mapped.mapping), checkpoint_.attributes.process, checkpoint_.attributes.job});
+  }
+  out.mappings.clear();
   if (block_.empty()) {
     block_.set_first(block_first_);
     first_line_at_ = now;
@@ -129,6 +149,15 @@ void StreamWriter::collect(ParsedLines& out, MonotonicTime now) {
   out.gaps.clear();
 }
 
+// What was redacted is not in the head either: kHeadMask fits any byte of the file.
+void StreamWriter::mask_head(const Gap& gap) {
+  if (gap.reason != "redacted" || !gap.to) return;
+  std::string& head = checkpoint_.head;
+  for (std::uint64_t i = gap.from; i < std::min<std::uint64_t>(*gap.to, head.size()); ++i) {
+    head[static_cast<std::size_t>(i)] = kHeadMask;
+  }
+}
+
 bool StreamWriter::due(MonotonicTime now) const {
   if (waiting_) return true;
   if (block_.empty()) return false;
@@ -139,6 +168,10 @@ bool StreamWriter::due(MonotonicTime now) const {
 StreamCheckpoint StreamWriter::at_position() const {
   StreamCheckpoint out = checkpoint_;
   out.position = parser_->position();
+  // An unfinished line was not looked at for secrets yet.
+  if (parts_.rules.redacts() && out.head.size() > out.position) {
+    out.head.resize(static_cast<std::size_t>(out.position));
+  }
   // A writer without its file (see resume_writer_blind) knows the old CRC only.
   const std::size_t tail = std::min<std::uint64_t>(out.position, kTailBytes);
   if (position_digest_.tail().size() == tail) out.tail_crc = position_digest_.tail_crc();

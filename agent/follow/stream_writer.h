@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/follow/follow_stats.h"
 #include "agent/follow/prefix_digest.h"
 #include "agent/follow/source_state.h"
+#include "agent/ports/mapped_process.h"
 #include "agent/ports/stream_log.h"
 #include "common/base/clock.h"
 #include "common/block/block_writer.h"
@@ -26,7 +28,11 @@ struct WriterParts {
   FollowStats& stats;
   std::size_t block_bytes;             // raw bytes after which a block is cut
   std::chrono::nanoseconds block_age;  // or this long after its first line
+  std::vector<MappedProcess>& mapped;  // what new lines said of processes; bounded
 };
+
+// The head of a file that begins with `bytes`, its secrets masked (kHeadMask).
+std::string masked_head(const RuleSet& rules, std::string bytes);
 
 // One generation of one stream: bytes -> lines -> blocks -> log, with the running hash of the
 // bytes. Blocks are contiguous: each begins where the last ended, and the checkpoint that goes with
@@ -92,6 +98,7 @@ class StreamWriter {
   void collect(ParsedLines& out, MonotonicTime now);
   void follow_position(std::string_view chunk, std::uint64_t chunk_offset);
   void at_line_end();
+  void mask_head(const Gap& gap);
   StreamCheckpoint at_position() const;
   void took_effect(const StreamCheckpoint& appended);
   Status append_waiting(BlockingToken& token);

@@ -60,6 +60,8 @@ void RegistryView::write_agents(JsonWriter& out, const std::string& tenant) {
       out.begin_object().key("what").string(item.what).key("reason").string(item.reason);
       out.optional_string("job", item.job).end_object();
     }
+    out.end_array().key("rule_problems").begin_array();
+    for (const std::string& problem : agent.rule_problems) out.string(problem);
     out.end_array().end_object();
   }
   out.end_array();

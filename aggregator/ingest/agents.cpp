@@ -52,6 +52,11 @@ void AgentRegistry::heartbeat(const std::string& tenant, const std::string& agen
     entries_not_kept_ += known.status.not_captured.size() - kMaxNotCaptured;
     known.status.not_captured.resize(kMaxNotCaptured);
   }
+  known.status.rule_problems = heartbeat.rule_problems;
+  if (known.status.rule_problems.size() > kMaxRuleProblems) {
+    entries_not_kept_ += known.status.rule_problems.size() - kMaxRuleProblems;
+    known.status.rule_problems.resize(kMaxRuleProblems);
+  }
   const std::int64_t offset = now - heartbeat.sent;
   if (known.offsets.size() < kOffsetsKept) {
     known.offsets.push_back(offset);

@@ -23,6 +23,7 @@ struct AgentStatus {
   std::uint64_t spool_bytes = 0;
   std::vector<wire::StreamLag> streams;
   std::vector<wire::NotCaptured> not_captured;
+  std::vector<std::string> rule_problems;
 };
 
 // The agents and what their heartbeats said, for status and completeness. In memory: an agent
@@ -32,6 +33,7 @@ class AgentRegistry {
   static constexpr std::size_t kMaxAgents = 16384;      // disconnected ones are forgotten first
   static constexpr std::size_t kMaxStreams = 65536;     // per agent; more are counted only
   static constexpr std::size_t kMaxNotCaptured = 4096;  // per agent; more are counted only
+  static constexpr std::size_t kMaxRuleProblems = 500;  // per agent; more are counted only
 
   void connected(const std::string& tenant, const wire::Hello& hello, UnixNanos now);
   void disconnected(const std::string& tenant, const std::string& agent);

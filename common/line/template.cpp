@@ -1,6 +1,7 @@
 #include "common/line/template.h"
 
 #include <array>
+#include <cstring>
 
 #include "common/line/hash64.h"
 #include "common/line/utf8.h"
@@ -10,82 +11,104 @@ namespace {
 
 constexpr std::size_t kMaxQuoted = 256;  // a longer "string" is more likely two stray quotes
 
+// What a byte can be part of.
 enum CharClass : unsigned char {
   kDigit = 1,
   kHexLower = 2,
   kHexUpper = 4,
-  kAlpha = 8,
+  kOtherLetter = 8,  // that is no hex digit
   kPathEnd = 16,     // whitespace, quotes, brackets, separators, control bytes
   kBeforePath = 32,  // what may stand in front of an absolute path
-  kSpecial = 64,     // a byte at which something may begin
+};
+constexpr unsigned kHex = kDigit | kHexLower | kHexUpper;
+constexpr unsigned kAlnum = kHex | kOtherLetter;
+
+// What may begin at a byte.
+enum class Begins : unsigned char { nothing, word, control, quote, sign, path };
+
+struct CharTables {
+  std::array<unsigned char, 256> classes{};
+  std::array<Begins, 256> begins{};
 };
 
-constexpr std::array<unsigned char, 256> make_classes() {
-  std::array<unsigned char, 256> table{};
+constexpr CharTables make_tables() {
+  CharTables table;
   for (unsigned c = 0; c < 256; ++c) {
     unsigned bits = 0;
-    if (c >= '0' && c <= '9') bits |= kDigit | kSpecial;
-    if (c >= 'a' && c <= 'f') bits |= kHexLower;
-    if (c >= 'A' && c <= 'F') bits |= kHexUpper;
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) bits |= kAlpha | kSpecial;
+    if (c >= '0' && c <= '9') bits |= kDigit;
+    if (c >= 'a' && c <= 'z') bits |= c <= 'f' ? kHexLower : kOtherLetter;
+    if (c >= 'A' && c <= 'Z') bits |= c <= 'F' ? kHexUpper : kOtherLetter;
+    if (bits != 0) table.begins[c] = Begins::word;
     if (c <= ' ') bits |= kPathEnd;
-    if (c <= 2) bits |= kSpecial;
-    table[c] = static_cast<unsigned char>(bits);
+    if (c <= 2) table.begins[c] = Begins::control;
+    table.classes[c] = static_cast<unsigned char>(bits);
   }
   for (char c : {'"', '\'', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '`'}) {
-    table[static_cast<unsigned char>(c)] |= kPathEnd;
+    table.classes[static_cast<unsigned char>(c)] |= kPathEnd;
   }
   for (char c : {' ', '\t', '"', '\'', '(', '[', '{', '<', '>', '=', ',', ':', ';', '|', '`'}) {
-    table[static_cast<unsigned char>(c)] |= kBeforePath;
+    table.classes[static_cast<unsigned char>(c)] |= kBeforePath;
   }
-  for (char c : {'"', '\'', '/', '~', '.', '-', '+'}) {
-    table[static_cast<unsigned char>(c)] |= kSpecial;
-  }
+  for (char c : {'"', '\''}) table.begins[static_cast<unsigned char>(c)] = Begins::quote;
+  for (char c : {'-', '+'}) table.begins[static_cast<unsigned char>(c)] = Begins::sign;
+  for (char c : {'/', '~', '.'}) table.begins[static_cast<unsigned char>(c)] = Begins::path;
   return table;
 }
-constexpr auto kClasses = make_classes();
+constexpr CharTables kTables = make_tables();
 
-bool is(char c, unsigned bits) { return (kClasses[static_cast<unsigned char>(c)] & bits) != 0; }
-bool is_alnum(char c) { return is(c, kDigit | kAlpha); }
+unsigned classes_of(char c) { return kTables.classes[static_cast<unsigned char>(c)]; }
+bool is(char c, unsigned bits) { return (classes_of(c) & bits) != 0; }
+bool is_alnum(char c) { return is(c, kAlnum); }
 bool is_word(char c) { return is_alnum(c) || c == '_'; }
-bool is_hex(char c) { return is(c, kDigit | kHexLower | kHexUpper); }
+bool is_hex(char c) { return is(c, kHex); }
 
 // One pass over a body. Every decision looks a bounded way ahead, or consumes what it looked at.
 class Masker {
  public:
-  Masker(std::string_view body, MaskedBody& out) : b_(body), out_(out) {}
+  Masker(std::string_view body, MaskedBody& out) : b_(body), out_(out) {
+    // Every slot is shorter than what it stands for, or as long.
+    out_.text.resize(body.size());
+    write_ = out_.text.data();
+  }
 
   void run() {
-    while (at_ < b_.size()) {
+    const std::size_t size = b_.size();
+    while (at_ < size) {
       const char c = b_[at_];
-      if (!is(c, kSpecial)) {
-        ++at_;
-      } else if (is_alnum(c)) {
-        word();
-      } else if (c <= 2 && c >= 0) {
-        std::size_t end = at_ + 1;
-        while (end < b_.size() && b_[end] >= 0 && b_[end] <= 2) ++end;
-        slot(at_, end);
-      } else if (c == '"' || c == '\'') {
-        quote(c);
-      } else if (c == '-' || c == '+') {
-        signed_number();
-      } else if (path_begins()) {
-        text_slot(at_, path_end(at_));
-      } else {
-        ++at_;
+      switch (kTables.begins[static_cast<unsigned char>(c)]) {
+        case Begins::nothing: ++at_; break;
+        case Begins::word: word(); break;
+        case Begins::control: control_bytes(); break;
+        case Begins::quote: quote(c); break;
+        case Begins::sign: signed_number(); break;
+        case Begins::path:
+          if (path_begins()) {
+            text_slot(at_, path_end(at_));
+          } else {
+            ++at_;
+          }
+          break;
       }
     }
-    out_.text.append(b_.substr(kept_));
+    keep(size);
+    out_.text.resize(static_cast<std::size_t>(write_ - out_.text.data()));
   }
 
  private:
   char peek(std::size_t i) const { return i < b_.size() ? b_[i] : '\n'; }
   bool after(unsigned bits) const { return at_ == 0 || is(b_[at_ - 1], bits); }
 
+  // The bytes up to `end` are constant text.
+  void keep(std::size_t end) {
+    const std::size_t length = end - kept_;
+    std::memcpy(write_, b_.data() + kept_, length);
+    write_ += length;
+    kept_ = end;
+  }
+
   void slot(std::size_t begin, std::size_t end) {
-    out_.text.append(b_.substr(kept_, begin - kept_));
-    out_.text.push_back(kSlot);
+    keep(begin);
+    *write_++ = kSlot;
     out_.variables.push_back(
         {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)});
     at_ = kept_ = end;
@@ -94,6 +117,12 @@ class Masker {
   void text_slot(std::size_t begin, std::size_t end) {
     out_.holds_text = true;
     slot(begin, end);
+  }
+
+  void control_bytes() {
+    std::size_t end = at_ + 1;
+    while (end < b_.size() && b_[end] >= 0 && b_[end] <= 2) ++end;
+    slot(at_, end);
   }
 
   // Digits, groups after dots (2.31, 10.0.0.7, 1.13.1), an exponent.
@@ -133,16 +162,15 @@ class Masker {
 
   // At the first letter or digit of a run of them.
   void word() {
-    const std::size_t begin = at_;
+    const std::size_t begin = at_, size = b_.size();
     std::size_t end = begin;
     unsigned seen = 0;
-    bool hex = true;
-    for (; end < b_.size() && is_alnum(b_[end]); ++end) {
-      seen |= kClasses[static_cast<unsigned char>(b_[end])];
-      hex = hex && is_hex(b_[end]);
-    }
+    do {
+      seen |= classes_of(b_[end]);
+    } while (++end < size && is_alnum(b_[end]));
     const std::size_t length = end - begin;
-    if (length == 8 && hex && peek(end) == '-' && uuid(begin)) return slot(begin, begin + 36);
+    const bool hex = (seen & kOtherLetter) == 0;
+    if (hex && length == 8 && peek(end) == '-' && uuid(begin)) return slot(begin, begin + 36);
     if (is(b_[begin], kDigit)) {
       if (length > 2 && b_[begin] == '0' && (b_[begin + 1] | 0x20) == 'x' &&
           all_hex(begin + 2, end)) {
@@ -154,8 +182,10 @@ class Masker {
       if (peek(end) == ':' && peek(end + 1) == '/' && peek(end + 2) == '/') {
         return text_slot(begin, path_end(begin));
       }
-      const std::size_t value = not_finite_end(begin);
-      if (value != 0) return slot(begin, value);
+      if (length == 3 || length == 8) {
+        const std::size_t value = not_finite_end(begin);
+        if (value != 0) return slot(begin, value);
+      }
     }
     const bool id = (seen & kDigit) != 0 ? length >= 6 : length >= 8 && (seen & kHexUpper) == 0;
     if (hex && id) return slot(begin, end);
@@ -243,13 +273,13 @@ class Masker {
   MaskedBody& out_;
   std::size_t at_ = 0;
   std::size_t kept_ = 0;  // bytes before this are in the text
+  char* write_ = nullptr;  // end of the text
   std::size_t key_close_ = std::string_view::npos;
 };
 
 }  // namespace
 
 void mask_body(std::string_view body, MaskedBody& out) {
-  out.text.clear();
   out.variables.clear();
   out.holds_text = false;
   Masker(body, out).run();

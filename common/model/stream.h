@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/types.h"
@@ -50,5 +51,11 @@ struct StoredGeneration {
 
 inline constexpr std::size_t kHeadBytes = 1024;
 inline constexpr std::size_t kTailBytes = 256;
+// Stands in a stored head where the file has a secret.
+inline constexpr char kHeadMask = '\xFF';
+
+// True when the file that begins with `bytes` may be the one whose stored head is `head`: equal as
+// far as both go.
+bool fits_head(std::string_view bytes, std::string_view head);
 
 }  // namespace logarithm

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/regex/backtracker.h"
 #include "common/regex/required_literals.h"
 
 namespace logarithm {
@@ -16,6 +17,7 @@ struct Regex::Impl {
   re2::RE2 re;
   std::vector<std::string> names;
   std::vector<std::string> literals, any;
+  std::unique_ptr<const Backtracker> fast;  // rules: tried first
 };
 
 namespace {
@@ -27,6 +29,11 @@ re2::StringPiece piece(std::string_view text) {
   // RE2 marks a group that took no part with a null pointer, so the text must not have one.
   return text.data() == nullptr ? re2::StringPiece("", 0)
                                 : re2::StringPiece(text.data(), text.size());
+}
+
+std::vector<std::int32_t>& places() {
+  thread_local std::vector<std::int32_t> scratch;
+  return scratch;
 }
 
 Error compile_error(const re2::RE2& re, std::string_view pattern,
@@ -74,10 +81,15 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexMode mode, bool fold
   }
   impl->literals = required_literals_of(pattern, utf8, fold_case);
   impl->any = required_any_of(pattern, utf8, fold_case);
+  if (!utf8) impl->fast = Backtracker::compile(pattern, fold_case, impl->names.size());
   return Regex(std::move(impl));
 }
 
 bool Regex::search(std::string_view text) const {
+  if (impl_->fast) {
+    const auto outcome = impl_->fast->search(text, 0, places());
+    if (outcome != Backtracker::Outcome::gave_up) return outcome == Backtracker::Outcome::match;
+  }
   return impl_->re.Match(piece(text), 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0);
 }
 
@@ -87,6 +99,24 @@ bool Regex::search(std::string_view text, Groups& groups) const {
 
 bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups) const {
   if (from > text.size()) return false;
+  if (impl_->fast) {
+    const auto& found = places();
+    const auto outcome = impl_->fast->search(text, from, places());
+    if (outcome == Backtracker::Outcome::no_match) return false;
+    if (outcome == Backtracker::Outcome::match) {
+      groups.resize(impl_->names.size());
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        const std::int32_t begin = found[2 * i], end = found[2 * i + 1];
+        if (begin < 0 || end < 0) {
+          groups[i].reset();
+        } else {
+          groups[i] = text.substr(static_cast<std::size_t>(begin),
+                                  static_cast<std::size_t>(end - begin));
+        }
+      }
+      return true;
+    }
+  }
   constexpr std::size_t kInline = 16;
   const std::size_t count = impl_->names.size();
   re2::StringPiece fixed[kInline];
@@ -114,6 +144,7 @@ bool Regex::full_match(std::string_view text) const {
 const std::vector<std::string>& Regex::group_names() const { return impl_->names; }
 const std::string& Regex::pattern() const { return impl_->pattern; }
 std::vector<std::string> Regex::required_literals() const { return impl_->literals; }
+bool Regex::is_fast() const { return impl_->fast != nullptr; }
 const std::vector<std::string>& Regex::required_any() const { return impl_->any; }
 
 }  // namespace logarithm

@@ -50,6 +50,8 @@ class Regex {
   // Strings of which every matching text contains at least one, in some case of its ASCII letters;
   // they are lower case. Empty when nothing is known.
   const std::vector<std::string>& required_any() const;
+  // True when searches are run by the Backtracker, and RE2 only answers where it gives up.
+  bool is_fast() const;
 
  private:
   struct Impl;

@@ -95,6 +95,7 @@ struct Heartbeat {
   std::vector<StreamLag> streams;         // those that changed since the last
   std::vector<NotCaptured> not_captured;  // the whole list
   std::uint64_t spool_bytes = 0;
+  std::vector<std::string> rule_problems;  // rules that are disabled: "file:line: path: what"
 };
 
 // Asks to be told (by Flushed) when everything sent before is stored.

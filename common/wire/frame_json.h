@@ -72,6 +72,7 @@ void fields(auto& v, Is<Heartbeat> auto& m) {
   v.list("streams", m.streams);
   v.list("not_captured", m.not_captured);
   v.may("spool_bytes", m.spool_bytes);
+  v.may("rule_problems", m.rule_problems);
 }
 
 void fields(auto& v, Is<Flush> auto& m) { v.need("id", m.id); }

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "common/line/hash64.h"
+#include "tests/support/reference_mask.h"
 
 namespace logarithm {
 namespace {
@@ -139,6 +140,51 @@ TEST_CASE("Fingerprint: is XXH64 with seed 0, a stored format") {
 
 TEST_CASE("Template: what is indexed is valid UTF-8 without NUL") {
   CHECK(searchable_template(std::string_view("a\0\x01\xFF", 4)) == "a\xE2\x90\x80\x01\xEF\xBF\xBD");
+}
+
+TEST_CASE("Template: the mask gives what its first, plain version gave, for any bytes") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const std::vector<std::string> pieces{
+      "0x1f", "deadbeef", "DEADBEEF", "12", "-3", "+.5", "1.5e-3", "e5", "nan", "NaN", "inf",
+      "infinity", "-inf", "_", "/", "/a/b.c", "./x", "../", "~/", "http://x:1/", "'", "\"", "\\",
+      ":", ",", " ", "\t", "(", ")", "[", "]", "{", "}", "=", "|", "host", "x", "Z", "\x01",
+      std::string(1, '\0'), "\xC3\xA9", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "don't", "-", "+",
+      ".", "step", "3a", "a3", "\x7F", "\xFF", "1e5x", "12ms", "0x", "0xg"};
+  MaskedBody fast, plain;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string body;
+    const unsigned parts = random() % 12;
+    for (unsigned i = 0; i < parts; ++i) {
+      if (random() % 8 == 0) {
+        body.push_back(static_cast<char>(random() % 256));
+      } else {
+        body += pieces[random() % pieces.size()];
+      }
+    }
+    mask_body(body, fast);
+    test::reference::mask_body(body, plain);
+    CAPTURE(body);
+    REQUIRE(fast.text == plain.text);
+    REQUIRE(fast.variables.size() == plain.variables.size());
+    for (std::size_t i = 0; i < plain.variables.size(); ++i) {
+      REQUIRE(fast.variables[i].begin == plain.variables[i].begin);
+      REQUIRE(fast.variables[i].length == plain.variables[i].length);
+    }
+  }
+}
+
+TEST_CASE("Template: only paths and quoted strings can hold words that are masked") {
+  MaskedBody masked;
+  for (const char* body : {"a 12 nan 0x1f deadbeef01 x", "", "host3 don't"}) {
+    mask_body(body, masked);
+    CHECK_FALSE(masked.holds_text);
+  }
+  for (const char* body : {"in /a/b", "say 'word' ", "http://x", "./y"}) {
+    mask_body(body, masked);
+    CHECK(masked.holds_text);
+  }
 }
 
 }  // namespace logarithm

@@ -1,0 +1,15 @@
+#include "common/model/stream.h"
+
+#include <algorithm>
+
+namespace logarithm {
+
+bool fits_head(std::string_view bytes, std::string_view head) {
+  const std::size_t common = std::min(bytes.size(), head.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (bytes[i] != head[i] && head[i] != kHeadMask) return false;
+  }
+  return true;
+}
+
+}  // namespace logarithm

@@ -1,0 +1,271 @@
+#include "common/regex/backtracker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace logarithm {
+namespace {
+
+constexpr std::int64_t kStepsPerByte = 8;
+
+bool is_word(unsigned char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+}  // namespace
+
+// One search. Choices that are open, and what a group's place was before, lie on one stack.
+class BacktrackRun {
+ public:
+  BacktrackRun(const Backtracker& program, std::string_view text,
+               std::vector<std::int32_t>& places)
+      : program_(program),
+        text_(reinterpret_cast<const unsigned char*>(text.data())),
+        size_(static_cast<std::int32_t>(text.size())),
+        places_(places),
+        budget_(kStepsPerByte * (static_cast<std::int64_t>(text.size()) + 64)) {
+    stack().clear();
+  }
+
+  Backtracker::Outcome search(std::size_t from) {
+    places_.assign(2 * program_.groups_, -1);
+    auto at = static_cast<std::int32_t>(from);
+    if (program_.anchored_) {
+      if (from != 0) return Backtracker::Outcome::no_match;
+      return match_at(0);
+    }
+    for (;; ++at) {
+      at = next_start(at);
+      if (at < 0) return Backtracker::Outcome::no_match;
+      const Backtracker::Outcome outcome = match_at(at);
+      if (outcome != Backtracker::Outcome::no_match) return outcome;
+    }
+  }
+
+ private:
+  using Op = Backtracker::Op;
+  struct Entry {
+    enum class Kind : std::uint8_t { resume, give_back, take_more, place };
+    Kind kind = Kind::resume;
+    std::uint32_t step = 0;   // to go on at; for `place` which one
+    std::int32_t at = 0;      // position; for `place` what it was
+    std::int32_t bound = 0;   // give_back: not before this; take_more: not past this
+  };
+
+  static std::vector<Entry>& stack() {
+    thread_local std::vector<Entry> entries;
+    return entries;
+  }
+
+  bool has(std::uint16_t set, std::int32_t at) const {
+    return program_.sets_[set].has(text_[at]);
+  }
+
+  // The first place at or behind `at` where a match can begin; -1 when there is none.
+  std::int32_t next_start(std::int32_t at) {
+    if (at > size_) return -1;
+    if (program_.may_be_empty_) return at;
+    const std::string& prefix = program_.prefix_;
+    const auto left = static_cast<std::size_t>(size_ - at);
+    if (!prefix.empty()) {
+      const void* found = ::memmem(text_ + at, left, prefix.data(), prefix.size());
+      return found == nullptr
+                 ? -1
+                 : static_cast<std::int32_t>(static_cast<const unsigned char*>(found) - text_);
+    }
+    while (at < size_ && !program_.first_.has(text_[at])) ++at;
+    return at < size_ ? at : -1;
+  }
+
+  Backtracker::Outcome match_at(std::int32_t at) {
+    std::uint32_t number = 0;
+    for (;;) {
+      if (go(number, at)) return Backtracker::Outcome::match;
+      if (budget_ < 0) return Backtracker::Outcome::gave_up;
+      if (!back(number, at)) return Backtracker::Outcome::no_match;
+    }
+  }
+
+  // Goes on from step `number` at `at` until a match or a dead end.
+  bool go(std::uint32_t number, std::int32_t at) {
+    for (;;) {
+      if (--budget_ < 0) return false;
+      const Backtracker::Step& step = program_.steps_[number];
+      switch (step.op) {
+        case Op::byte:
+          if (at >= size_ || !has(step.set, at)) return false;
+          ++at;
+          break;
+        case Op::text: {
+          const std::string& wanted = program_.texts_[step.index];
+          const auto length = static_cast<std::int32_t>(wanted.size());
+          if (size_ - at < length || std::memcmp(text_ + at, wanted.data(), wanted.size()) != 0) {
+            return false;
+          }
+          at += length;
+          break;
+        }
+        case Op::run:
+        case Op::run_back:
+          if (!run(step, number, at)) return false;
+          break;
+        case Op::run_lazy:
+          if (!run_lazy(step, number, at)) return false;
+          break;
+        case Op::choice:
+          if (!choose(step, number, at)) return false;
+          continue;
+        case Op::save:
+          stack().push_back({Entry::Kind::place, step.index, places_[step.index], 0});
+          places_[step.index] = at;
+          break;
+        case Op::begin_text:
+          if (at != 0) return false;
+          break;
+        case Op::end_text:
+          if (at != size_) return false;
+          break;
+        case Op::word_boundary:
+          if (!boundary(at)) return false;
+          break;
+        case Op::no_word_boundary:
+          if (boundary(at)) return false;
+          break;
+        case Op::jump: number = step.index; continue;
+        case Op::match: return true;
+      }
+      ++number;
+    }
+  }
+
+  bool boundary(std::int32_t at) const {
+    const bool before = at > 0 && is_word(text_[at - 1]);
+    const bool after = at < size_ && is_word(text_[at]);
+    return before != after;
+  }
+
+  std::int32_t limit(const Backtracker::Step& step, std::int32_t at) const {
+    return step.most < 0 || step.most > size_ - at ? size_ : at + step.most;
+  }
+
+  bool run(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at) {
+    const std::int32_t begin = at, stop = limit(step, at);
+    const ByteSet& set = program_.sets_[step.set];
+    while (at < stop && set.has(text_[at])) ++at;
+    budget_ -= (at - begin) / 8;
+    if (at - begin < step.least) return false;
+    if (step.op == Op::run) return true;
+    return give_back(step, number, at, begin + step.least);
+  }
+
+  // From `at` back to `bound`: the first place where what follows can begin.
+  bool give_back(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at,
+                 std::int32_t bound) {
+    const std::int32_t begin = at;
+    while (at >= bound && !follows(step, at)) --at;
+    budget_ -= (begin - at) / 4;
+    if (at < bound) return false;
+    if (at > bound) stack().push_back({Entry::Kind::give_back, number, at - 1, bound});
+    return true;
+  }
+
+  bool follows(const Backtracker::Step& step, std::int32_t at) const {
+    return step.may_end || (at < size_ && has(step.follow, at));
+  }
+
+  bool run_lazy(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at) {
+    const std::int32_t begin = at, stop = limit(step, at);
+    while (at - begin < step.least) {
+      if (at >= stop || !has(step.set, at)) return false;
+      ++at;
+    }
+    return take_more(step, number, at, stop);
+  }
+
+  bool take_more(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at,
+                 std::int32_t stop) {
+    const std::int32_t begin = at;
+    while (!follows(step, at)) {
+      if (at >= stop || !has(step.set, at)) return false;
+      ++at;
+    }
+    budget_ -= (at - begin) / 4;
+    if (at < stop && has(step.set, at)) {
+      stack().push_back({Entry::Kind::take_more, number, at + 1, stop});
+    }
+    return true;
+  }
+
+  // Takes the first branch that can begin here, and keeps the next such one for later.
+  bool choose(const Backtracker::Step& step, std::uint32_t& number, std::int32_t at) {
+    return choose_from(step, step.index, number, at);
+  }
+  bool choose_from(const Backtracker::Step& step, std::uint32_t from, std::uint32_t& number,
+                   std::int32_t at) {
+    const std::uint32_t end = step.index + step.count;
+    const std::uint32_t taken = viable(from, end, at);
+    if (taken == end) return false;
+    const std::uint32_t other = viable(taken + 1, end, at);
+    if (other != end) {
+      stack().push_back({Entry::Kind::resume, number, at, static_cast<std::int32_t>(other)});
+    }
+    number = program_.branches_[taken].step;
+    return true;
+  }
+  std::uint32_t viable(std::uint32_t from, std::uint32_t end, std::int32_t at) const {
+    for (; from < end; ++from) {
+      const Backtracker::Branch& branch = program_.branches_[from];
+      if (branch.may_be_empty || (at < size_ && has(branch.first, at))) break;
+    }
+    return from;
+  }
+
+  // Undoes what was done since the last open choice and takes its next way; false: none is left.
+  bool back(std::uint32_t& number, std::int32_t& at) {
+    auto& entries = stack();
+    while (!entries.empty()) {
+      const Entry entry = entries.back();
+      entries.pop_back();
+      if (--budget_ < 0) return true;  // go() says that it is over
+      switch (entry.kind) {
+        case Entry::Kind::place: places_[entry.step] = entry.at; continue;
+        case Entry::Kind::resume: {
+          number = entry.step;
+          at = entry.at;
+          if (choose_from(program_.steps_[number], static_cast<std::uint32_t>(entry.bound), number,
+                          at)) {
+            return true;
+          }
+          continue;
+        }
+        case Entry::Kind::give_back: {
+          at = entry.at;
+          if (!give_back(program_.steps_[entry.step], entry.step, at, entry.bound)) continue;
+          number = entry.step + 1;
+          return true;
+        }
+        case Entry::Kind::take_more: {
+          at = entry.at;
+          if (!take_more(program_.steps_[entry.step], entry.step, at, entry.bound)) continue;
+          number = entry.step + 1;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  const Backtracker& program_;
+  const unsigned char* text_;
+  std::int32_t size_;
+  std::vector<std::int32_t>& places_;
+  std::int64_t budget_;
+};
+
+Backtracker::Outcome Backtracker::search(std::string_view text, std::size_t from,
+                                         std::vector<std::int32_t>& places) const {
+  if (text.size() > (1u << 30) || from > text.size()) return Outcome::gave_up;
+  return BacktrackRun(*this, text, places).search(from);
+}
+
+}  // namespace logarithm

@@ -1,0 +1,256 @@
+#include <benchmark/benchmark.h>
+#include <re2/re2.h>
+#include <re2/set.h>
+
+#include <cstdio>
+#include <map>
+
+#include "common/line/stream_parser.h"
+#include "common/line/template.h"
+#include "common/rules/rule_loader.h"
+#include "common/rules/rule_set.h"
+#include "tests/bench/corpus.h"
+#include "tests/support/reference_mask.h"
+
+// What a line costs from bytes to fields, and the same rules run by RE2 alone. All in one process,
+// so that the ratios hold on any machine: compare items per second of CPU.
+namespace logarithm {
+namespace {
+
+constexpr std::size_t kLines = 50'000;
+constexpr UnixNanos kObserved = 1'772'668'800'000'000'000;
+
+const std::vector<std::string>& lines() {
+  static const auto made = bench::mixed_lines(kLines, 7);
+  return made;
+}
+
+const std::string& bytes() {
+  static const std::string made = [] {
+    std::string out;
+    for (const auto& line : lines()) out += line + "\n";
+    return out;
+  }();
+  return made;
+}
+
+std::shared_ptr<const RuleSet> build(const std::vector<RuleSet::Source>& sources) {
+  std::vector<RuleProblem> problems;
+  return RuleSet::build(sources, problems);
+}
+const RuleSet& shipped() {
+  static const auto rules = build(RuleSet::shipped());
+  return *rules;
+}
+const RuleSet& no_rules() {
+  static const auto rules = build({});
+  return *rules;
+}
+
+// The bodies, as the parser cuts them.
+const std::vector<std::string>& bodies() {
+  static const std::vector<std::string> made = [] {
+    std::vector<std::string> out;
+    LongLinePool pool;
+    auto parser = StreamParser::make({}, no_rules(), pool, 0, "");
+    ParsedLines parsed;
+    (*parser)->feed(bytes(), kObserved, parsed);
+    for (const Line& line : parsed.lines) out.push_back(body_of(line));
+    return out;
+  }();
+  return made;
+}
+
+void parse(benchmark::State& state, const RuleSet& rules) {
+  const std::string& all = bytes();
+  LongLinePool pool;
+  ParsedLines parsed;
+  std::size_t count = 0;
+  for (auto _ : state) {
+    auto parser = StreamParser::make({}, rules, pool, 0, "");
+    for (std::size_t at = 0; at < all.size(); at += 64u << 10) {
+      (*parser)->feed(std::string_view(all).substr(at, 64u << 10), kObserved, parsed);
+      count += parsed.lines.size();
+      parsed.lines.clear();
+      parsed.gaps.clear();
+      parsed.mappings.clear();
+    }
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(count));
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * all.size()));
+}
+
+void parser_all(benchmark::State& state) { parse(state, shipped()); }
+void parser_without_rules(benchmark::State& state) { parse(state, no_rules()); }
+
+template <typename Work>
+void each_body(benchmark::State& state, Work work) {
+  const auto& all = bodies();
+  for (auto _ : state) {
+    for (const auto& body : all) work(body);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * all.size()));
+}
+
+void mask(benchmark::State& state) {
+  MaskedBody masked;
+  each_body(state, [&](const std::string& body) {
+    mask_body(body, masked);
+    benchmark::DoNotOptimize(fingerprint(masked.text));
+  });
+}
+void mask_reference(benchmark::State& state) {
+  MaskedBody masked;
+  each_body(state, [&](const std::string& body) {
+    test::reference::mask_body(body, masked);
+    benchmark::DoNotOptimize(fingerprint(masked.text));
+  });
+}
+void rules_by_template(benchmark::State& state) {
+  std::vector<std::pair<MaskedBody, TemplateId>> masks;
+  for (const auto& body : bodies()) {
+    MaskedBody masked;
+    mask_body(body, masked);
+    const TemplateId id = fingerprint(masked.text);
+    masks.emplace_back(std::move(masked), id);
+  }
+  Extraction found;
+  std::size_t i = 0;
+  each_body(state, [&](const std::string& body) {
+    const auto& [masked, id] = masks[i++ % masks.size()];
+    shipped().apply(body, masked, id, "stdout", found);
+    benchmark::DoNotOptimize(found);
+  });
+}
+void rules_by_scan(benchmark::State& state) {
+  Extraction found;
+  each_body(state, [&](const std::string& body) {
+    shipped().apply(body, "stdout", found);
+    benchmark::DoNotOptimize(found);
+  });
+}
+void secrets(benchmark::State& state) {
+  std::vector<RuleSet::Secret> found;
+  each_body(state, [&](const std::string& body) {
+    shipped().find_secrets(body, found);
+    benchmark::DoNotOptimize(found);
+  });
+}
+
+// The shipped patterns in RE2 alone: what a program without any of the above would do.
+struct Re2Rules {
+  std::vector<std::unique_ptr<RE2>> patterns;
+  RE2::Set set{options(), RE2::UNANCHORED};
+
+  static RE2::Options options() {
+    RE2::Options options;
+    options.set_encoding(RE2::Options::EncodingLatin1);
+    options.set_log_errors(false);
+    options.set_max_mem(64 << 20);
+    return options;
+  }
+  Re2Rules() {
+    std::vector<RuleProblem> problems;
+    for (const auto& source : RuleSet::shipped()) {
+      for (const Rule& rule : load_rules(source, problems)) {
+        if (!rule.match || rule.over == Rule::Over::record) continue;
+        patterns.push_back(std::make_unique<RE2>(rule.match->pattern(), options()));
+        set.Add(rule.match->pattern(), nullptr);
+      }
+    }
+    set.Compile();
+  }
+  void capture(std::size_t number, const std::string& body) {
+    const RE2& re = *patterns[number];
+    groups.resize(static_cast<std::size_t>(re.NumberOfCapturingGroups()) + 1);
+    benchmark::DoNotOptimize(re.Match(body, 0, body.size(), RE2::UNANCHORED, groups.data(),
+                                      static_cast<int>(groups.size())));
+  }
+  std::vector<re2::StringPiece> groups;
+};
+
+void re2_rule_by_rule(benchmark::State& state) {
+  static Re2Rules rules;
+  each_body(state, [&](const std::string& body) {
+    for (std::size_t i = 0; i < rules.patterns.size(); ++i) {
+      if (RE2::PartialMatch(body, *rules.patterns[i])) rules.capture(i, body);
+    }
+  });
+}
+void re2_set(benchmark::State& state) {
+  static Re2Rules rules;
+  std::vector<int> hits;
+  each_body(state, [&](const std::string& body) {
+    hits.clear();
+    if (!rules.set.Match(body, &hits)) return;
+    for (const int hit : hits) rules.capture(static_cast<std::size_t>(hit), body);
+  });
+}
+
+void hostile(benchmark::State& state) {
+  static const auto all = bench::hostile_lines();
+  const auto& [name, line] = all[static_cast<std::size_t>(state.range(0))];
+  state.SetLabel(name);
+  LongLinePool pool;
+  ParsedLines parsed;
+  for (auto _ : state) {
+    auto parser = StreamParser::make({}, shipped(), pool, 0, "");
+    (*parser)->feed(line + "\n", kObserved, parsed);
+    parsed.lines.clear();
+    parsed.gaps.clear();
+  }
+}
+
+BENCHMARK(parser_all);
+BENCHMARK(parser_without_rules);
+BENCHMARK(mask);
+BENCHMARK(mask_reference);
+BENCHMARK(rules_by_template);
+BENCHMARK(rules_by_scan);
+BENCHMARK(secrets);
+BENCHMARK(re2_rule_by_rule);
+BENCHMARK(re2_set);
+BENCHMARK(hostile)->DenseRange(0, 11)->Unit(benchmark::kMillisecond);
+
+// Prints as always, and keeps items per CPU second for the ratios.
+class Reporter final : public benchmark::ConsoleReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      const auto items = run.counters.find("items_per_second");
+      if (items != run.counters.end()) {
+        per_second_[run.benchmark_name()] = items->second.value;
+      }
+    }
+    ConsoleReporter::ReportRuns(runs);
+  }
+  void print_ratios() const {
+    const auto ratio = [&](const char* what, const char* of, const char* to) {
+      if (!per_second_.contains(of) || !per_second_.contains(to)) return;
+      std::printf("%-52s %6.1f x\n", what, per_second_.at(of) / per_second_.at(to));
+    };
+    std::printf("average line: %zu bytes\n", bytes().size() / kLines);
+    if (per_second_.contains("parser_all")) {
+      std::printf("lines per CPU second, all packs: %.2f million (bar: 1.2)\n",
+                  per_second_.at("parser_all") * 1e-6);
+    }
+    ratio("rules against RE2 rule by rule", "rules_by_template", "re2_rule_by_rule");
+    ratio("rules against RE2::Set", "rules_by_template", "re2_set");
+    ratio("all of a line against RE2 rule by rule alone", "parser_all", "re2_rule_by_rule");
+    ratio("mask and fingerprint against the plain version", "mask", "mask_reference");
+  }
+
+ private:
+  std::map<std::string, double> per_second_;
+};
+
+}  // namespace
+}  // namespace logarithm
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  logarithm::Reporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  reporter.print_ratios();
+  return 0;
+}
