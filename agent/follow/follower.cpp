@@ -45,7 +45,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   const DirWatcher::Events events = watcher_.drain();
   bool all = look_at_all || events.everything || now_ >= next_poll_;
   if (targets_changed_) update_watches();
-  note_rotations(events.created);
+  note_rotations(token, events.created);
   std::vector<std::string> touched = events.paths;
   touched.insert(touched.end(), events.created.begin(), events.created.end());
   for (const std::string& path : touched) {
@@ -136,6 +136,7 @@ bool Follower::finished() const {
 Status Follower::drain(BlockingToken& token) {
   // Bounded: a file that grows faster than it is read would keep us for ever.
   static constexpr int kTurns = 256;
+  draining_ = true;
   for (int i = 0; i < kTurns; ++i) {
     LGR_TRY(const StepReport report, turn(token, true));
     if (stalled_) return Error(ErrorCode::no_space, "the spool is full; the files keep the rest");
