@@ -31,7 +31,10 @@ Follower::~Follower() = default;
 void Follower::process_exited(const std::string& process_key) {
   exited_.insert(process_key);
   for (auto& [base, tail] : tails_) {
-    if (tail->writer && tail->writer->attributes().process == process_key) tail->changed = true;
+    if (!tail->writer) continue;
+    const StreamAttributes& attributes = tail->writer->attributes();
+    const bool shared = !attributes.run_of.empty();  // perhaps with this one
+    if (attributes.process == process_key || shared) tail->changed = true;
   }
 }
 

@@ -154,6 +154,7 @@ class Follower {
 
   // follower_read.cpp: reading
   Status read_one(BlockingToken& token, Tail& tail, StepReport& report);
+  bool has_living_writer(const FollowTarget& target) const;
   bool waits_for_scan(BlockingToken& token, Tail& tail);
   void look_for_data(BlockingToken& token, EndingStream& ending);
   Status run_endings(BlockingToken& token, StepReport& report);

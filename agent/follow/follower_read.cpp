@@ -81,15 +81,20 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   return {};
 }
 
+bool Follower::has_living_writer(const FollowTarget& target) const {
+  const auto lives = [&](const std::string& process) { return !exited_.contains(process); };
+  if (target.shared) return std::any_of(target.holders.begin(), target.holders.end(), lives);
+  return !target.process.empty() && lives(target.process);
+}
+
 // What is written after the process ended may be its successor's, which no scan has seen yet (a
 // requeue appends to the same file). It waits in the file for a scan that began after it was there.
 bool Follower::waits_for_scan(BlockingToken& token, Tail& tail) {
   const bool has_writer =
-      std::any_of(tail.targets.begin(), tail.targets.end(), [&](const Target* target) {
-        const std::string& process = target->facts.process;
-        return target->facts.shared || (!process.empty() && !exited_.contains(process));
-      });
-  const bool ended = !tail.writer->attributes().process.empty() && !has_writer;
+      std::any_of(tail.targets.begin(), tail.targets.end(),
+                  [&](const Target* target) { return has_living_writer(target->facts); });
+  const StreamAttributes& attributes = tail.writer->attributes();
+  const bool ended = !(attributes.process.empty() && attributes.run_of.empty()) && !has_writer;
   if (options_.once || tail.imported || tail.targets.empty() || !ended || !tail.file.is_open()) {
     tail.scan.reset();
     return false;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "common/async/worker_pool.h"
 #include "tests/support/fake_proc.h"
 
@@ -214,6 +216,37 @@ TEST_CASE_FIXTURE(Fixture, "Process table: an environment that comes with exec i
   scan(later);
 
   CHECK(living().contains(3));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "Process table: as long as the stack stays, the environment is not read again") {
+  FakeProc::Process process = {.pid = 10, .environment = worker(0)};
+  process.image = 0x7ffd0000;
+  proc.put(process);
+  scan(kStart);
+  CHECK(living().contains(0));
+  process.environment = worker(1);  // cannot change without exec
+  proc.put(process);
+  scan(kStart + ProcessTable::kMaxRecheck);
+  CHECK(living().contains(0));
+
+  process.image = 0x7ffe0000;
+  proc.put(process);
+  scan(kStart + 3 * ProcessTable::kMaxRecheck);
+  CHECK(living().contains(1));
+}
+
+TEST_CASE("Process table: checks of many processes fall together, and never later than asked") {
+  constexpr UnixNanos kMinute = 60 * kSecond;
+  std::set<UnixNanos> times;
+  for (int i = 0; i < 1000; ++i) {
+    const UnixNanos now = kStart + i * kMinute / 1000;
+    const UnixNanos at = grid_time(now, kMinute);
+    CHECK(at > now + kMinute / 2);
+    CHECK(at <= now + kMinute);
+    times.insert(at);
+  }
+  CHECK(times.size() <= 9);
 }
 
 TEST_CASE_FIXTURE(Fixture, "Process table: a pod's number is no rank once workers are below it") {
