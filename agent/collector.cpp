@@ -9,6 +9,8 @@ namespace {
 constexpr std::chrono::milliseconds kTurn{50};
 // Newest facts of so many processes wait for room in the spool.
 constexpr std::size_t kMaxPending = 100'000;
+constexpr std::chrono::milliseconds kFirstRetry{100};
+constexpr std::chrono::seconds kLastRetry{5};
 
 }  // namespace
 
@@ -47,34 +49,58 @@ void Collector::discover(BlockingToken& token) {
   }
 }
 
-void Collector::keep_processes(BlockingToken& token) {
-  if (pending_processes_.empty()) return;
+Status Collector::keep_processes(BlockingToken& token) {
+  if (pending_processes_.empty()) return {};
   std::vector<ProcessInfo> processes;
   for (const auto& [key, process] : pending_processes_) processes.push_back(process);
   const Status kept = spool_.append_processes(token, processes);
-  if (kept.ok()) return pending_processes_.clear();
+  if (kept.ok()) {
+    pending_processes_.clear();
+    return {};
+  }
   std::uint64_t suppressed = 0;
   if (process_errors_.allow(clock_.now(), suppressed)) {
     LGR_WARN("process facts wait error={} suppressed={}", kept.error().to_string(), suppressed);
   }
+  return kept;
+}
+
+// One attempt at what has to go into the spool. After a failure the next is put off, ever longer.
+void Collector::read_files(BlockingToken& token, TurnReport& report) {
+  const MonotonicTime now = clock_.now();
+  if (now < retry_at_) return;
+  Status done = keep_processes(token);
+  if (const auto step = follower_.step(token); step.ok()) {
+    report.more = step->more;
+    report.wait = std::min(step->wait, kTurn);
+  } else {
+    done = step.error();
+    std::uint64_t suppressed = 0;
+    if (step_errors_.allow(now, suppressed)) {
+      LGR_WARN("reading waits error={} suppressed={}", step.error().to_string(), suppressed);
+    }
+  }
+  if (done.ok()) {
+    retry_delay_ = std::chrono::nanoseconds(0);
+    return;
+  }
+  if (done.error().code() == ErrorCode::no_space) {
+    retry_delay_ = kFirstRetry;  // a state that every ack may end
+  } else {
+    ++stats_.write_retries;
+    retry_delay_ = std::clamp<std::chrono::nanoseconds>(retry_delay_ * 2, kFirstRetry, kLastRetry);
+  }
+  retry_at_ = now + retry_delay_;
+  report.more = false;
 }
 
 TurnReport Collector::turn(BlockingToken& token) {
   discover(token);
-  keep_processes(token);
   TurnReport report;
   report.wait = kTurn;
-  const auto step = follower_.step(token);
-  if (step.ok()) {
-    report.more = step->more;
-    report.wait = std::min(step->wait, kTurn);
-  } else {
-    std::uint64_t suppressed = 0;
-    if (step_errors_.allow(clock_.now(), suppressed)) {
-      LGR_WARN("reading waits error={} suppressed={}", step.error().to_string(), suppressed);
-    }
-  }
-  for (const MappedProcess& mapped : follower_.take_mapped()) discovery_.map_process(mapped);
+  read_files(token, report);
+  const UnixNanos at = clock_.wall_now();
+  for (const MappedProcess& mapped : follower_.take_mapped()) discovery_.map_process(mapped, at);
   spool_.tick(token);
   report.finished = scanned_ && pending_processes_.empty() && follower_.finished();
   publish();
@@ -84,7 +110,7 @@ TurnReport Collector::turn(BlockingToken& token) {
 Status Collector::drain(BlockingToken& token) {
   next_discover_ = {};
   discover(token);
-  keep_processes(token);
+  static_cast<void>(keep_processes(token));  // said in the log, and the drain will say it again
   const Status drained = follower_.drain(token);
   const Status closed = spool_.close(token);
   publish();

@@ -21,6 +21,7 @@ namespace logarithm::agent {
 struct CollectorStats {
   std::atomic<std::uint64_t> lines{0}, bytes{0}, lag_bytes{0}, streams{0}, waiting{0};
   std::atomic<std::uint64_t> gaps{0}, abandoned{0}, encode_errors{0}, paused{0}, scans{0};
+  std::atomic<std::uint64_t> write_retries{0};  // turns that the spool refused, no_space excepted
   std::atomic<std::uint64_t> not_captured{0};
 };
 
@@ -50,7 +51,8 @@ class Collector final : public HeartbeatSource {
 
  private:
   void discover(BlockingToken& token);
-  void keep_processes(BlockingToken& token);
+  Status keep_processes(BlockingToken& token);
+  void read_files(BlockingToken& token, TurnReport& report);
   void publish();
 
   Discovery& discovery_;
@@ -64,6 +66,10 @@ class Collector final : public HeartbeatSource {
   std::map<std::string, ProcessInfo> pending_processes_;  // the spool was full
   bool scanned_ = false;
   RateLimit scan_errors_, step_errors_, process_errors_;
+  // While the spool cannot be written (its directory is gone, the disk is broken) nothing is tried
+  // before this: the files keep the bytes.
+  MonotonicTime retry_at_{};
+  std::chrono::nanoseconds retry_delay_{0};
   CollectorStats stats_;
 };
 

@@ -33,6 +33,7 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   put(out, "spool_bytes", "gauge", spool.bytes);
   put(out, "spool_blocks", "gauge", spool.unacked_blocks);
   put(out, "spool_full_total", "counter", spool.full);
+  put(out, "spool_retries_total", "counter", collector.write_retries);
   put(out, "spool_write_errors_total", "counter", spool.write_errors);
   put(out, "acked_blocks_total", "counter", uplink.acked_blocks);
   put(out, "sent_bytes_total", "counter", uplink.sent_bytes);

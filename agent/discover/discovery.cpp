@@ -23,7 +23,8 @@ constexpr UnixNanos kMaxFullCheck = 30'000'000'000;
 constexpr UnixNanos kFresh = 2'000'000'000;
 
 UnixNanos check_after(const RankProcess& rank, UnixNanos now, UnixNanos longest) {
-  return now + std::clamp((now - rank.first_seen) / 2, ProcessTable::kMinRecheck, longest);
+  return grid_time(now,
+                   std::clamp((now - rank.first_seen) / 2, ProcessTable::kMinRecheck, longest));
 }
 
 std::string relative_to(const std::string& root, const std::string& path) {
@@ -83,6 +84,7 @@ Discovery::Discovery(DiscoveryOptions options)
     : options_(std::move(options)),
       fs_(options_.proc_root),
       table_(fs_, options_.host, fs_.is_live() ? ::getpid() : 0),
+      pipes_(fs_, table_),
       files_(options_.host) {
   exclude_own_files();
 }
@@ -198,7 +200,24 @@ void Discovery::walk_configured(BlockingToken& token, UnixNanos now) {
   }
 }
 
-void Discovery::inspect_output(BlockingToken& token, RankProcess& rank, std::int32_t number) {
+// An output that is a pipe: the file into which its reader puts the bytes, if it has one.
+bool Discovery::follow_pipe(BlockingToken& token, RankProcess& rank, std::int32_t number,
+                            const FdInfo& pipe, UnixNanos now) {
+  const std::string name = number == STDOUT_FILENO ? "stdout" : "stderr";
+  const PipeReaders::Sink sink = pipes_.find(token, pipe.link, rank.info.pid, rank.pids, now);
+  rank.reasons[name] = sink.reader.empty() ? "pipe" : "pipe, read by " + clean_text(sink.reader);
+  rank.info.not_captured[name] = clean_text(pipe.link);
+  if (!sink.file) return false;
+  const std::string path = fs_.fd_path(sink.pid, sink.file->number);
+  if (is_excluded(sink.file->link, sink.file->file) || is_denied(path)) return false;
+  files_.add_writer(
+      rank, number == STDOUT_FILENO ? Descriptor::standard_output : Descriptor::standard_error,
+      *sink.file, path, sink.forwarded);
+  return true;
+}
+
+void Discovery::inspect_output(BlockingToken& token, RankProcess& rank, std::int32_t number,
+                               UnixNanos now) {
   const bool is_output = number == STDOUT_FILENO;
   const std::string name = is_output ? "stdout" : "stderr";
   bool captured = false;
@@ -216,6 +235,8 @@ void Discovery::inspect_output(BlockingToken& token, RankProcess& rank, std::int
         return;
       }
       captured = true;
+    } else if (i == 0 && fd.kind == FdKind::pipe) {
+      captured = follow_pipe(token, rank, number, fd, now);
     } else if (i == 0) {
       rank.reasons[name] = own ? "the agent's own file" : std::string(to_string(fd.kind));
       rank.info.not_captured[name] = fd.link.empty() ? "closed" : clean_text(fd.link);
@@ -246,8 +267,9 @@ void Discovery::inspect_others(BlockingToken& token, RankProcess& rank) {
       files_.add_writer(rank, Descriptor::other, fd, fs_.fd_path(pid, number));
     }
   }
-  rank.info.gpus.clear();
-  for (auto& [index, gpu] : gpus) rank.info.gpus.push_back(std::move(gpu));
+  std::vector<Gpu> held;
+  for (auto& [index, gpu] : gpus) held.push_back(std::move(gpu));
+  rank.info.gpus = own_gpus(std::move(held), rank.visible_gpus, rank.info.local_rank);
 }
 
 void Discovery::inspect(BlockingToken& token, RankProcess& rank, UnixNanos now) {
@@ -259,8 +281,8 @@ void Discovery::inspect(BlockingToken& token, RankProcess& rank, UnixNanos now) 
   if (now >= rank.next_output_check || rank.checked_pids != rank.pids) {
     rank.reasons.clear();
     rank.info.not_captured.clear();
-    inspect_output(token, rank, STDOUT_FILENO);
-    inspect_output(token, rank, STDERR_FILENO);
+    inspect_output(token, rank, STDOUT_FILENO, now);
+    inspect_output(token, rank, STDERR_FILENO, now);
     rank.checked_pids = rank.pids;
     rank.next_output_check = check_after(rank, now, kMaxOutputCheck);
   }
@@ -353,12 +375,18 @@ std::vector<wire::NotCaptured> Discovery::list_not_captured() {
   return out;
 }
 
-void Discovery::map_process(const MappedProcess& mapped) {
-  const std::string& host = mapped.mapping.host;
-  const bool here = host.empty() || host == options_.host ||
-                    std::find(options_.own_names.begin(), options_.own_names.end(), host) !=
+void Discovery::map_process(const MappedProcess& mapped, UnixNanos at) {
+  const ProcessMapping& line = mapped.mapping;
+  const bool here = line.host.empty() || line.host == options_.host ||
+                    std::find(options_.own_names.begin(), options_.own_names.end(), line.host) !=
                         options_.own_names.end();
-  if (here && table_.map(mapped)) next_check_ = 0;
+  if (!here || !line.rank) return;
+  const RankMention mention{*line.rank, line.local_rank, line.world_size, mapped.job};
+  if (line.pid) return table_.mention(*line.pid, mention, mapped.writer, at);
+  // A line without a pid speaks of its writer, whom we know by the host's pid.
+  const auto writer = table_.ranks().find(mapped.writer);
+  if (writer == table_.ranks().end() || writer->second.info.exit) return;
+  table_.mention(writer->second.info.pid, mention, std::string(), at);
 }
 
 bool Discovery::changed_hint(BlockingToken& token, UnixNanos now) {

@@ -15,6 +15,7 @@
 #include "agent/discover/glob.h"
 #include "agent/discover/gpus.h"
 #include "agent/discover/path_shapes.h"
+#include "agent/discover/pipe_readers.h"
 #include "agent/discover/proc_fs.h"
 #include "agent/discover/process_table.h"
 #include "agent/discover/siblings.h"
@@ -60,9 +61,9 @@ class Discovery {
   // watched changed, or a recheck is due. Costs a few system calls.
   bool changed_hint(BlockingToken&, UnixNanos now);
 
-  // A line said which rank a process of this host is: from the next scan on it is, unless its
-  // environment says otherwise. Lines about other hosts are ignored.
-  void map_process(const MappedProcess& mapped);
+  // A line of a rule with `maps: process` said, at `at`, which rank a process has: see
+  // ProcessTable::mention(). Lines about other hosts are ignored.
+  void map_process(const MappedProcess& mapped, UnixNanos at);
 
   // pidfds: readable when a process of interest has exited. Changes with every scan().
   std::vector<int> exit_fds() const { return table_.exits().fds(); }
@@ -90,7 +91,9 @@ class Discovery {
                  const std::string& import_root, UnixNanos now);
   bool is_too_fresh(BlockingToken&, const FoundFile& found, UnixNanos now);
   void inspect(BlockingToken&, RankProcess& rank, UnixNanos now);
-  void inspect_output(BlockingToken&, RankProcess& rank, std::int32_t number);
+  void inspect_output(BlockingToken&, RankProcess& rank, std::int32_t number, UnixNanos now);
+  bool follow_pipe(BlockingToken&, RankProcess& rank, std::int32_t number, const FdInfo& pipe,
+                   UnixNanos now);
   void inspect_others(BlockingToken&, RankProcess& rank);
   void find_siblings(BlockingToken&, UnixNanos now);
   void leave_out(const std::string& path, const std::string& reason, const std::string& job);
@@ -99,6 +102,7 @@ class Discovery {
   DiscoveryOptions options_;
   ProcFs fs_;
   ProcessTable table_;
+  PipeReaders pipes_;
   DirectoryCache directories_;
   Siblings siblings_;
   FileRegistry files_;

@@ -44,7 +44,7 @@ void FileRegistry::add_configured(const Configured& found) {
 }
 
 void FileRegistry::add_writer(const RankProcess& rank, Descriptor descriptor, const FdInfo& fd,
-                              const std::string& open_path) {
+                              const std::string& open_path, bool forwarded) {
   File& entry = file(fd.file);
   if (!fd.deleted) {
     // It is the name that the kernel gives it now: a rotation renames it.
@@ -58,18 +58,26 @@ void FileRegistry::add_writer(const RankProcess& rank, Descriptor descriptor, co
       entry.open_path = open_path;
     }
   }
-  // Whoever had ended before this process started belongs to an earlier attempt.
   std::erase_if(entry.writers, [&](const auto& writer) {
-    const ProcessInfo& info = writer.second.info;
-    return info.exit && *info.exit - info.exit_error <= rank.info.start + rank.info.start_error;
+    return is_of_earlier_run(writer.second.info, rank.info);
   });
   Writer& writer = entry.writers[rank.info.key()];
   writer.info = rank.info;
   writer.utc_offset_minutes = rank.utc_offset_minutes;
   writer.job_stated = rank.job_stated;
+  writer.forwarded = forwarded;
   writer.output = writer.output || descriptor == Descriptor::standard_output;
   writer.error = writer.error || descriptor == Descriptor::standard_error;
   entry.orphan.reset();
+}
+
+// An ended writer that had ended before `now` started, or whose rank or restart counter says so: a
+// relaunch may begin while the last of the old ones are dying.
+bool FileRegistry::is_of_earlier_run(const ProcessInfo& old, const ProcessInfo& now) {
+  if (!old.exit || old.key() == now.key()) return false;
+  if (*old.exit - old.exit_error <= now.start + now.start_error) return true;
+  const bool relaunched = old.rank && old.rank == now.rank;
+  return old.start < now.start && (relaunched || old.restart_count != now.restart_count);
 }
 
 void FileRegistry::add_orphan(const Orphan& orphan) {
@@ -187,9 +195,11 @@ FollowTarget FileRegistry::target_of(const File& file) const {
 
   const Writer* newest = nullptr;
   std::set<std::optional<std::int32_t>> ranks;
+  bool forwarded = false;
   for (const auto& [key, writer] : file.writers) {
     ranks.insert(writer.info.rank);
     if (writer.info.identity.contains("SLURM_PROCID")) out.slurm_step = true;
+    forwarded = forwarded || writer.forwarded;
     if (newest == nullptr || writer.info.start > newest->info.start) newest = &writer;
   }
   if (newest != nullptr) {
@@ -197,8 +207,12 @@ FollowTarget FileRegistry::target_of(const File& file) const {
     out.job = newest->info.job;
     out.utc_offset_minutes = newest->utc_offset_minutes;
     if (newest->info.stated_attempt) out.attempt = newest->info.stated_attempt;
-    out.shared = ranks.size() > 1;
+    out.shared = forwarded || ranks.size() > 1;
     if (out.shared) {
+      for (const auto& [key, writer] : file.writers) out.holders.push_back(key);
+      std::stable_sort(out.holders.begin(), out.holders.end(), [&](const auto& a, const auto& b) {
+        return file.writers.at(a).info.start < file.writers.at(b).info.start;
+      });
       out.rank.reset();
       out.local_rank.reset();
       out.rank_source.clear();

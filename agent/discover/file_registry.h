@@ -51,9 +51,10 @@ class FileRegistry {
   };
   void add_configured(const Configured& file);
 
-  // `rank` has it open. `open_path` is its link below the proc root.
+  // `rank` has it open, or writes into a pipe from which it is filled. `open_path` is the link
+  // below the proc root. `forwarded`: by a program that forwards the lines of many ranks.
   void add_writer(const RankProcess& rank, Descriptor descriptor, const FdInfo& fd,
-                  const std::string& open_path);
+                  const std::string& open_path, bool forwarded = false);
 
   // A file that a rank wrote which no scan has seen, unless it is known already.
   struct Orphan {
@@ -79,7 +80,7 @@ class FileRegistry {
   struct Writer {
     ProcessInfo info;  // as of the last scan
     std::optional<std::int32_t> utc_offset_minutes;
-    bool output = false, error = false, job_stated = false;
+    bool output = false, error = false, job_stated = false, forwarded = false;
   };
   struct File {
     std::uint64_t order = 0;
@@ -92,6 +93,7 @@ class FileRegistry {
     UnixNanos checked = 0, last_write = 0;
   };
 
+  static bool is_of_earlier_run(const ProcessInfo& old, const ProcessInfo& now);
   File& file(const ProcFileFacts& facts);
   static void add_path(File& file, const std::string& path, bool link);
   bool keep(BlockingToken&, const FileId& id, File& file, UnixNanos now) const;

@@ -21,6 +21,12 @@ struct LauncherRow {
 
 const std::vector<LauncherRow>& launcher_table() {
   static const std::vector<LauncherRow> kRows = {
+      {"accelerate",
+       {"ACCELERATE_MIXED_PRECISION", "LOCAL_RANK"},
+       {"RANK"},
+       {"LOCAL_RANK"},
+       {"GROUP_RANK"},
+       {"WORLD_SIZE"}},
       {"torchrun",
        {"TORCHELASTIC_RUN_ID", "LOCAL_RANK"},
        {"RANK"},
@@ -46,7 +52,12 @@ const std::vector<LauncherRow>& launcher_table() {
        {"OMPI_COMM_WORLD_LOCAL_RANK"},
        {},
        {"OMPI_COMM_WORLD_SIZE"}},
-      {"pmix", {}, {"PMIX_RANK"}, {"MPI_LOCALRANKID", "SLURM_LOCALID"}, {"SLURM_NODEID"}, {}},
+      {"pmix",
+       {},
+       {"PMIX_RANK"},
+       {"MPI_LOCALRANKID", "SLURM_LOCALID"},
+       {"SLURM_NODEID"},
+       {"SLURM_STEP_NUM_TASKS"}},
       {"mpich",
        {},
        {"PMI_RANK"},
@@ -116,7 +127,7 @@ constexpr std::string_view kMoreIdentity[] = {
     "LOCAL_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS", "ROLE_NAME",           "SLURM_STEP_ID",
     "SLURM_JOB_NAME",   "SLURMD_NODENAME",           "JOB_COMPLETION_INDEX"};
 constexpr std::string_view kNoIdentity[] = {"TZ", "HOSTNAME", "KUBERNETES_SERVICE_HOST",
-                                            "CUDA_VISIBLE_DEVICES"};
+                                            kVisibleGpus};
 constexpr std::size_t kMaxValue = 1024;
 
 bool is_wanted(std::string_view name) {
@@ -267,6 +278,28 @@ std::optional<Identity> identify(const Environment& environment) {
   out.restart_count = first_value(environment, kRestartCounters);
   const std::array attempt = {kStatedAttempt};
   out.stated_attempt = first_value(environment, attempt);
+  for (const auto& [name, value] : environment) {
+    if (std::find(std::begin(kNoIdentity), std::end(kNoIdentity), name) == std::end(kNoIdentity)) {
+      out.variables.emplace(name, value);
+    }
+  }
+  return out;
+}
+
+Identity identify_mentioned(const Environment& environment, const RankMention& mention) {
+  Identity out = identify(environment).value_or(Identity());
+  if (out.rank) return out;
+  if (out.job.empty()) set_job(environment, out);
+  if (out.job.empty()) {
+    out.job = mention.job;
+    out.job_source = mention.job.empty() ? "" : "mapping";
+  }
+  out.rank = mention.rank;
+  out.local_rank = mention.local_rank;
+  out.world_size = mention.world_size;
+  out.launcher = find(environment, "RAY_JOB_ID") != nullptr ? "ray" : "mapping";
+  out.rank_source = "mapping";
+  out.certain = true;
   for (const auto& [name, value] : environment) {
     if (std::find(std::begin(kNoIdentity), std::end(kNoIdentity), name) == std::end(kNoIdentity)) {
       out.variables.emplace(name, value);

@@ -12,6 +12,9 @@ namespace logarithm::agent {
 // The variables of a process's environment that say something about its job or rank (and TZ).
 using Environment = std::map<std::string, std::string, std::less<>>;
 
+// The devices that a process may use, in its own numbering. Of several processes each may have all.
+inline constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
+
 // Takes those variables out of the bytes of /proc/PID/environ. Values are cut at 1 KiB and made
 // valid UTF-8. Of a variable that is there twice the first counts, as for getenv.
 Environment parse_environment(std::string_view bytes);
@@ -38,6 +41,16 @@ struct Identity {
 // (never the step), PMIX_NAMESPACE and its kin, RAY_JOB_ID, the pod's owner, a rendezvous address
 // with port. Rank: the first row of the launcher table that applies and fits its world size.
 std::optional<Identity> identify(const Environment& environment);
+
+// What a line said about another process: "pid=7) world_rank=3".
+struct RankMention {
+  std::int32_t rank = 0;
+  std::optional<std::int32_t> local_rank, world_size;
+  std::string job;  // of the stream that said it: counts when the environment names none
+  bool operator==(const RankMention&) const = default;
+};
+// Who a process is whose environment names no rank, but a mapping line does.
+Identity identify_mentioned(const Environment& environment, const RankMention& mention);
 
 // True when both are one rank: `below` is a descendant of `above`.
 bool same_rank(const Identity& above, const Identity& below);

@@ -150,8 +150,9 @@ Result<ProcStat> ProcFs::stat(BlockingToken&, std::int32_t pid) const {
   out.pid = pid;
   out.name = text.substr(open + 1, close - open - 1);
   std::size_t at = close + 1;
-  for (int field = 3; field <= 22; ++field) {
-    at = text.find_first_not_of(' ', at);
+  bool has_start = false;
+  for (int field = 3; field <= 50; ++field) {
+    at = text.find_first_not_of(" \n", at);
     if (at == std::string::npos) break;
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const char* first = text.data() + at;
@@ -160,10 +161,16 @@ Result<ProcStat> ProcFs::stat(BlockingToken&, std::int32_t pid) const {
     if (field == 4 && std::from_chars(first, last, out.parent).ec != std::errc()) break;
     if (field == 22) {
       if (std::from_chars(first, last, out.start_ticks).ec != std::errc()) break;
-      return out;
+      has_start = true;
+    }
+    if (field == 28 || field == 50) {  // the stack's bottom, the environment's start
+      std::uint64_t address = 0;
+      if (std::from_chars(first, last, address).ec != std::errc()) break;
+      out.image = out.image * 31 + address;
     }
     at = end;
   }
+  if (has_start) return out;
   return Error(ErrorCode::corrupt, path(pid, "stat") + ": fewer than 22 fields");
 }
 
@@ -197,7 +204,10 @@ FdInfo ProcFs::fd(BlockingToken&, std::int32_t pid, std::int32_t number) const {
   if (!link) return out;
   out.link = std::move(*link);
   struct stat of_link {};
-  if (::lstat(link_path.c_str(), &of_link) == 0) out.writable = (of_link.st_mode & S_IWUSR) != 0;
+  if (::lstat(link_path.c_str(), &of_link) == 0) {
+    out.readable = (of_link.st_mode & S_IRUSR) != 0;
+    out.writable = (of_link.st_mode & S_IWUSR) != 0;
+  }
 
   struct stat status {};
   if (::stat(link_path.c_str(), &status) != 0) {
@@ -230,6 +240,15 @@ std::vector<std::int32_t> ProcFs::fds(BlockingToken&, std::int32_t pid, std::siz
   }
   ::closedir(directory);
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<ProcFs::Link> ProcFs::links(BlockingToken& token, std::int32_t pid,
+                                        std::size_t cap) const {
+  std::vector<Link> out;
+  for (const std::int32_t number : fds(token, pid, cap)) {
+    if (auto to = read_link(fd_path(pid, number))) out.push_back({number, std::move(*to)});
+  }
   return out;
 }
 

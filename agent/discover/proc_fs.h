@@ -20,6 +20,8 @@ struct ProcStat {
   char state = '?';
   std::uint64_t start_ticks = 0;  // since boot, 1/sysconf(_SC_CLK_TCK) s
   std::string name;               // at most 15 bytes
+  // Where stack and environment lie: moves with every exec. 0 when we may not know.
+  std::uint64_t image = 0;
 };
 
 enum class FdKind { regular, pipe, socket, tty, null_device, device, directory, other, closed };
@@ -37,10 +39,10 @@ struct ProcFileFacts {
 struct FdInfo {
   std::int32_t number = -1;
   FdKind kind = FdKind::closed;
-  std::string link;       // path without " (deleted)", or "pipe:[123]" and the like
-  bool deleted = false;   // the path does not lead to this file any more
-  bool writable = false;  // opened for writing
-  ProcFileFacts file;     // for regular files
+  std::string link;      // path without " (deleted)", or "pipe:[123]" and the like
+  bool deleted = false;  // the path does not lead to this file any more
+  bool readable = false, writable = false;  // how it was opened
+  ProcFileFacts file;                       // for regular files
 };
 
 // The boot time in wall-clock time, and how wrong it can be.
@@ -77,6 +79,12 @@ class ProcFs {
   FdInfo fd(BlockingToken&, std::int32_t pid, std::int32_t number) const;
   // Numbers of the open descriptors, ascending, at most `cap` of them.
   std::vector<std::int32_t> fds(BlockingToken&, std::int32_t pid, std::size_t cap) const;
+  // The same with what they lead to, and without a look at it.
+  struct Link {
+    std::int32_t number = -1;
+    std::string to;
+  };
+  std::vector<Link> links(BlockingToken&, std::int32_t pid, std::size_t cap) const;
   // <root>/PID/fd/N: opens the very file, deleted or not.
   std::string fd_path(std::int32_t pid, std::int32_t number) const;
 

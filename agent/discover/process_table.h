@@ -10,7 +10,6 @@
 #include "agent/discover/exit_watch.h"
 #include "agent/discover/launchers.h"
 #include "agent/discover/proc_fs.h"
-#include "agent/ports/mapped_process.h"
 #include "common/model/process.h"
 
 namespace logarithm::agent {
@@ -27,7 +26,12 @@ struct RankProcess {
   UnixNanos next_output_check = 0, next_full_check = 0;
   std::vector<std::int32_t> checked_pids;
   std::map<std::string, std::string> reasons;
+  std::string visible_gpus;  // CUDA_VISIBLE_DEVICES
 };
+
+// About `interval` after `now` (never later), rounded so that the checks of many processes fall
+// together: each time that something is due costs a scan.
+UnixNanos grid_time(UnixNanos now, UnixNanos interval);
 
 // The processes that name a rank (or a job), with their starts and exits.
 //
@@ -45,12 +49,20 @@ class ProcessTable {
   // Looks at what is new or due. Error only when the root cannot be listed.
   Status scan(BlockingToken&, UnixNanos now);
 
-  // Notes what a line said of a living process; it counts from the next scan on, where the
-  // environment names no rank. False when there is no such process, or it says nothing new.
-  bool map(const MappedProcess& mapped);
+  // A line said which rank the process `pid` has, at `at`. `speaker` is the key of the process
+  // whose stream said it (its pid namespace counts), empty when there is none: then the pid is this
+  // host's. Taken up by the next scan; a rank that the process's environment names stays.
+  void mention(std::int32_t pid, const RankMention& mention, const std::string& speaker,
+               UnixNanos at);
 
   // By key, the ended ones too for a while (kKeepEnded).
   std::map<std::string, RankProcess>& ranks() { return ranks_; }
+
+  // Of a process that the last scan saw.
+  std::string name_of(std::int32_t pid) const;
+  bool is_launcher(std::int32_t pid) const;
+  // All others, those that may have to do with it first: its ancestors, their children, the rest.
+  std::vector<std::int32_t> nearest_first(std::int32_t pid) const;
 
   // Those whose facts changed since the last call, or whose last_seen moved by kReportAlive. Drops
   // what ended long ago.
@@ -75,10 +87,12 @@ class ProcessTable {
     ProcStat stat;
     std::optional<Identity> identity;
     std::optional<std::string> tz;
-    std::optional<MappedProcess> mapped;  // what a line said of it
     bool launcher = false;
     bool kernel = false;
     bool unreadable = false;
+    bool read = false;  // the environment, as it was at the last exec that was seen
+    std::optional<RankMention> mention;
+    std::string visible_gpus;
     bool dead = false;        // exited, though /proc may still list it
     bool below_rank = false;  // ranks or launchers are, or were, among its descendants
     std::int32_t first_parent = 0;
@@ -87,10 +101,18 @@ class ProcessTable {
     UnixNanos next_check = 0;
   };
 
+  struct Mentioned {
+    std::int32_t pid = 0;
+    RankMention mention;
+    std::string speaker;
+    UnixNanos at = 0;
+  };
+
+  Seen* mentioned(BlockingToken&, const Mentioned& mention);
+  void apply_mentions(BlockingToken&, UnixNanos now);
   bool may_be_reused(std::int32_t pid, std::int32_t newest) const;
   void examine(BlockingToken&, std::int32_t pid, UnixNanos now);
   void read_identity(BlockingToken&, Seen& seen);
-  Seen* mapped_process(const MappedProcess& mapped);
   void note_exits(BlockingToken&, UnixNanos now);
   static void end(RankProcess& rank, UnixNanos now);
   void end_gone(UnixNanos now);
@@ -116,14 +138,11 @@ class ProcessTable {
   std::map<std::string, RankProcess> ranks_;
   std::map<std::string, ProcessInfo> reported_;
   std::map<std::string, std::string> users_;  // uid -> name
+  std::vector<Mentioned> mentions_;
   ExitWatch watch_;
   std::optional<std::int32_t> newest_;
   UnixNanos next_due_ = 0;
   std::size_t unreadable_ = 0;
 };
-
-// The 64 hex digits by which a container runtime names a container, from /proc/PID/cgroup; empty
-// when there are none.
-std::string container_id(std::string_view cgroup);
 
 }  // namespace logarithm::agent

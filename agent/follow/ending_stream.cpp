@@ -1,12 +1,37 @@
 #include "agent/follow/ending_stream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "agent/follow/resume.h"
 #include "common/base/logging.h"
 
 namespace logarithm::agent {
+
+namespace {
+
+// A writer that is about to tell where the old content ended writes soon, or it was not busy.
+constexpr std::chrono::seconds kWaitForData{1};
+
+}  // namespace
+
+std::optional<std::uint64_t> data_start(BlockingToken& token, SourceFile& file,
+                                        std::uint64_t size) {
+  static constexpr std::uint64_t kBlock = 64u << 10;  // NULs past a hole fill up a block at most
+  if (size == 0) return std::nullopt;
+  const Result<std::string> first = read_range(token, file, 0, 1);
+  if (!first.ok()) return std::nullopt;
+  if (first->front() != '\0') return 0;
+  const Result<std::optional<std::uint64_t>> data = file.next_data(token, 0);
+  if (!data.ok() || !data->has_value() || **data >= size) return std::nullopt;
+  const std::uint64_t from = **data;
+  const Result<std::string> block = read_range(token, file, from, std::min(size, from + kBlock));
+  if (!block.ok()) return std::nullopt;
+  const std::size_t nuls = block->find_first_not_of('\0');
+  if (nuls == std::string::npos) return std::nullopt;
+  return from + nuls;
+}
 
 bool probably_lost(const EndingFacts& facts, UnixNanos from, double average_line) {
   if (facts.rate <= 0) return false;
@@ -36,6 +61,11 @@ Result<bool> EndingStream::step(BlockingToken& token, std::size_t max, std::vect
   if (!searched) return false;
   LGR_TRY(const bool drained, drain_copy(token, max, buffer, now, wall));
   if (!drained) return false;
+  if (!waits_until_) waits_until_ = now + kWaitForData;
+  if (missing(wall) && !is_known()) {
+    if (waits() && now < *waits_until_) return false;
+  }
+  waited_ = true;
   LGR_CHECK(finish(token, now, wall));
   return true;
 }
@@ -79,16 +109,38 @@ Result<bool> EndingStream::drain_copy(BlockingToken& token, std::size_t max,
   buffer.resize(std::max(buffer.size(), size));
   Result<std::size_t> got = copy_->file().read_at(token, writer_->next_read(), buffer.data(), size);
   if (!got.ok() || *got == 0) return true;  // what is left of the copy counts as missing
+  copied_lines_ +=
+      static_cast<std::uint64_t>(std::count(buffer.data(), buffer.data() + *got, '\n'));
   writer_->feed({buffer.data(), *got}, wall, now);
   LGR_CHECK(writer_->commit(token));
   return writer_->next_read() >= copy->size;
 }
 
+void EndingStream::data_began(std::uint64_t start) {
+  if (start >= std::max(facts_.known_size, writer_->next_read())) true_end_ = start;
+  waited_ = true;
+}
+
+std::uint64_t EndingStream::known_size() const {
+  return std::max({facts_.known_size, copy_ ? copy_->facts().size : 0, true_end_.value_or(0)});
+}
+
+bool EndingStream::is_known() const {
+  return true_end_ || known_size() > writer_->next_read() ||
+         (facts_.lost_lines && *facts_.lost_lines >= copied_lines_);
+}
+
 std::optional<Gap> EndingStream::missing(UnixNanos wall) const {
   const std::uint64_t end = writer_->next_read();
   const std::string why = facts_.reason == "deleted" ? "deleted" : "truncated";
-  const std::uint64_t known = std::max(facts_.known_size, copy_ ? copy_->facts().size : 0);
+  const std::uint64_t known = known_size();
   if (known > end) return Gap{end, known, why, wall};
+  if (true_end_) return std::nullopt;
+  if (facts_.lost_lines && *facts_.lost_lines >= copied_lines_) {
+    // The copy may have had them.
+    if (*facts_.lost_lines == copied_lines_) return std::nullopt;
+    return Gap{end, std::nullopt, why, wall};
+  }
   UnixNanos from = facts_.seen;
   if (copy_ && copy_->facts().size >= facts_.known_size) {
     from = std::max(from, copy_->facts().modified);
@@ -119,7 +171,7 @@ Status EndingStream::finish(BlockingToken& token, MonotonicTime now, UnixNanos w
   }
   writer_->source().seen = wall;
   writer_->close(copy_ ? "copytruncate" : facts_.reason,
-                 std::max(facts_.known_size, writer_->next_read()));
+                 std::max({facts_.known_size, writer_->next_read(), true_end_.value_or(0)}));
   return writer_->commit_facts(token);
 }
 

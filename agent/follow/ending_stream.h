@@ -20,7 +20,14 @@ struct EndingFacts {
   bool watched = true;           // false: the agent was not there when it happened
   std::uint64_t new_size = 0;    // of the new content at `noticed`
   UnixNanos new_modified = 0;
+  // Lines that were written between our last read and the end, where they were counted.
+  std::optional<std::uint64_t> lost_lines;
 };
+
+// Where the data begins in a file that starts with NULs, 0 when it does not; nullopt while there is
+// none. A writer that does not append goes on at its old offset after a truncation: that is where
+// the old content really ended.
+std::optional<std::uint64_t> data_start(BlockingToken& token, SourceFile& file, std::uint64_t size);
 
 // True when bytes were probably written between `from` and the truncation: at least a third of a
 // line is to be expected there.
@@ -35,8 +42,16 @@ class EndingStream {
                EndingFacts facts, std::vector<CopyCheck> candidates);
 
   // Reads at most `max` bytes; true when the end is in the log. Error{no_space}: try again later.
+  // False without waits(): call again at once.
   Result<bool> step(BlockingToken& token, std::size_t max, std::vector<char>& buffer,
                     MonotonicTime now, UnixNanos wall);
+
+  // Only the next generation's first bytes can tell whether something is missing: data_began() when
+  // there are some, or give_up_waiting().
+  bool waits() const { return waits_until_.has_value() && !waited_; }
+  MonotonicTime waits_until() const { return *waits_until_; }
+  void data_began(std::uint64_t start);
+  void give_up_waiting() { waited_ = true; }
 
   const StreamId& stream() const { return writer_->stream(); }
   const StreamWriter& writer() const { return *writer_; }
@@ -50,6 +65,8 @@ class EndingStream {
                           MonotonicTime now, UnixNanos wall);
   Status finish(BlockingToken& token, MonotonicTime now, UnixNanos wall);
   std::optional<Gap> missing(UnixNanos wall) const;
+  std::uint64_t known_size() const;
+  bool is_known() const;  // whether something is missing, beyond doubt
 
   WriterParts& parts_;
   std::unique_ptr<StreamWriter> writer_;
@@ -58,7 +75,10 @@ class EndingStream {
   std::vector<CopyCheck> candidates_;
   std::optional<CopyCheck> copy_;
   std::optional<StreamBase> copy_base_;
-  bool flushed_ = false, gap_done_ = false;
+  bool flushed_ = false, gap_done_ = false, waited_ = false;
+  std::optional<MonotonicTime> waits_until_;
+  std::optional<std::uint64_t> true_end_;  // told by data_began()
+  std::uint64_t copied_lines_ = 0;
 };
 
 }  // namespace logarithm::agent

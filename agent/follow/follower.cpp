@@ -31,7 +31,10 @@ Follower::~Follower() = default;
 void Follower::process_exited(const std::string& process_key) {
   exited_.insert(process_key);
   for (auto& [base, tail] : tails_) {
-    if (tail->writer && tail->writer->attributes().process == process_key) tail->changed = true;
+    if (!tail->writer) continue;
+    const StreamAttributes& attributes = tail->writer->attributes();
+    const bool shared = !attributes.run_of.empty();  // perhaps with this one
+    if (attributes.process == process_key || shared) tail->changed = true;
   }
 }
 
@@ -45,7 +48,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   const DirWatcher::Events events = watcher_.drain();
   bool all = look_at_all || events.everything || now_ >= next_poll_;
   if (targets_changed_) update_watches();
-  note_rotations(events.created);
+  note_rotations(token, events.created);
   std::vector<std::string> touched = events.paths;
   touched.insert(touched.end(), events.created.begin(), events.created.end());
   for (const std::string& path : touched) {
@@ -136,6 +139,7 @@ bool Follower::finished() const {
 Status Follower::drain(BlockingToken& token) {
   // Bounded: a file that grows faster than it is read would keep us for ever.
   static constexpr int kTurns = 256;
+  draining_ = true;
   for (int i = 0; i < kTurns; ++i) {
     LGR_TRY(const StepReport report, turn(token, true));
     if (stalled_) return Error(ErrorCode::no_space, "the spool is full; the files keep the rest");

@@ -17,6 +17,7 @@
 #include "agent/follow/source_fs.h"
 #include "agent/follow/stream_writer.h"
 #include "agent/follow/tailed_file.h"
+#include "agent/follow/write_counter.h"
 #include "agent/ports/follow_target.h"
 #include "agent/ports/stream_log.h"
 #include "common/base/clock.h"
@@ -139,11 +140,26 @@ class Follower {
   void remember(const StreamCheckpoint& checkpoint);
   const StreamCheckpoint* newest_known(const StreamBase& base) const;
 
-  // follower_read.cpp: reading
-  void note_rotations(const std::vector<std::string>& created);
+  // follower_closely.cpp: a rotation may be under way
+  struct Closely {
+    MonotonicTime until, longest;
+    std::string copy;             // the name that was created beside it
+    std::uint64_t copy_size = 0;  // as of the last look
+    std::string counted;  // the path under which its writes are counted; empty: they are not
+  };
+  void note_rotations(BlockingToken& token, const std::vector<std::string>& created);
   Status read_closely(BlockingToken& token, StepReport& report);
+  void wait_for_write(BlockingToken& token, std::chrono::milliseconds longest);
+  void count_writes();
+  bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
+  void stop_counting(Tail* tail, Closely& closely);
+  std::optional<std::uint64_t> lost_lines(BlockingToken& token, Tail& tail);
+
+  // follower_read.cpp: reading
   Status read_one(BlockingToken& token, Tail& tail, StepReport& report);
+  bool has_living_writer(const FollowTarget& target) const;
   bool waits_for_scan(BlockingToken& token, Tail& tail);
+  void look_for_data(BlockingToken& token, EndingStream& ending);
   Status run_endings(BlockingToken& token, StepReport& report);
   Status read_round(BlockingToken& token, StepReport& report);
   // follower_settle.cpp: closing and bounds
@@ -178,10 +194,11 @@ class Follower {
   MonotonicTime now_, next_poll_, retry_at_, orphans_at_, next_forget_;
   UnixNanos wall_ = 0;
   bool targets_known_ = false, targets_changed_ = false, orphans_done_ = false;
-  bool all_watched_ = true, stalled_ = false, wants_scan_ = false;
+  bool all_watched_ = true, stalled_ = false, wants_scan_ = false, draining_ = false;
   std::uint64_t scans_ = 0;  // calls of set_targets()
   std::uint64_t turn_ = 0;
-  std::map<StreamBase, MonotonicTime> closely_;  // perhaps being copied: read closely until then
+  std::map<StreamBase, Closely> closely_;  // perhaps being copied
+  WriteCounter writes_;                    // of those
 };
 
 }  // namespace logarithm::agent

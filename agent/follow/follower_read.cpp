@@ -8,9 +8,23 @@
 // One turn of reading.
 namespace logarithm::agent {
 
+// The first bytes after a truncation tell where the old content ended.
+void Follower::look_for_data(BlockingToken& token, EndingStream& ending) {
+  if (!ending.waits()) return;
+  const auto tail = tails_.find(ending.stream().base);
+  if (draining_ || tail == tails_.end() || !tail->second->file.is_open()) {
+    return ending.give_up_waiting();
+  }
+  const Result<FileFacts> facts = tail->second->file.file().facts(token);
+  if (!facts.ok()) return ending.give_up_waiting();
+  const auto start = data_start(token, tail->second->file.file(), facts->size);
+  if (start) ending.data_began(*start);
+}
+
 Status Follower::run_endings(BlockingToken& token, StepReport& report) {
   for (std::size_t i = 0; i < endings_.size();) {
     EndingStream& ending = *endings_[i];
+    look_for_data(token, ending);
     const std::uint64_t before = stats_.bytes;
     Result<bool> done = ending.step(token, options_.read_bytes, buffer_, now_, wall_);
     report.bytes += stats_.bytes - before;
@@ -23,7 +37,7 @@ Status Follower::run_endings(BlockingToken& token, StepReport& report) {
     }
     if (!done.ok()) return done.error();
     if (!*done) {
-      report.more = true;
+      report.more = report.more || !ending.waits();
       ++i;
       continue;
     }
@@ -51,6 +65,7 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
     report.more = true;
     return {};
   }
+  if (tail.cut) tail.cut->read(outcome.bytes, outcome.lines, outcome.line_end);
   SourceState& source = tail.writer->source();
   source.inode = tail.file.facts().inode;
   source.birth = tail.file.facts().birth;
@@ -66,15 +81,20 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   return {};
 }
 
+bool Follower::has_living_writer(const FollowTarget& target) const {
+  const auto lives = [&](const std::string& process) { return !exited_.contains(process); };
+  if (target.shared) return std::any_of(target.holders.begin(), target.holders.end(), lives);
+  return !target.process.empty() && lives(target.process);
+}
+
 // What is written after the process ended may be its successor's, which no scan has seen yet (a
 // requeue appends to the same file). It waits in the file for a scan that began after it was there.
 bool Follower::waits_for_scan(BlockingToken& token, Tail& tail) {
   const bool has_writer =
-      std::any_of(tail.targets.begin(), tail.targets.end(), [&](const Target* target) {
-        const std::string& process = target->facts.process;
-        return target->facts.shared || (!process.empty() && !exited_.contains(process));
-      });
-  const bool ended = !tail.writer->attributes().process.empty() && !has_writer;
+      std::any_of(tail.targets.begin(), tail.targets.end(),
+                  [&](const Target* target) { return has_living_writer(target->facts); });
+  const StreamAttributes& attributes = tail.writer->attributes();
+  const bool ended = !(attributes.process.empty() && attributes.run_of.empty()) && !has_writer;
   if (options_.once || tail.imported || tail.targets.empty() || !ended || !tail.file.is_open()) {
     tail.scan.reset();
     return false;
@@ -91,49 +111,6 @@ bool Follower::waits_for_scan(BlockingToken& token, Tail& tail) {
   }
   wants_scan_ = true;
   return true;
-}
-
-// A file that is named like a rotated one of ours was created: perhaps a copytruncate has begun,
-// and what is written after the copy and before the cut can only be had from the original, now.
-// Where lines come faster than we can look, some are lost anyway, and nobody could tell whether.
-void Follower::note_rotations(const std::vector<std::string>& created) {
-  static constexpr double kMostLines = 250;  // a second
-  static constexpr std::chrono::milliseconds kLongest{500};
-  for (const std::string& path : created) {
-    for (const auto& [base, tail] : tails_) {
-      if (tail->state != Tail::State::live || tail->imported) continue;
-      const double lines = tail->file.rate(now_) / tail->writer->average_line();
-      const bool related = std::any_of(
-          tail->paths.begin(), tail->paths.end(),
-          [&](const std::string& original) { return is_rotation_path(path, original); });
-      if (related && lines < kMostLines) closely_[base] = now_ + kLongest;
-    }
-  }
-}
-
-// Reads such files after each write, for some milliseconds a turn, until they were cut.
-Status Follower::read_closely(BlockingToken& token, StepReport& report) {
-  static constexpr int kLooks = 10;
-  for (int look = 0; look < kLooks && !closely_.empty(); ++look) {
-    watcher_.wait_for_write(token, std::chrono::milliseconds(2));
-    now_ = clock_.now();
-    wall_ = clock_.wall_now();
-    for (auto it = closely_.begin(); it != closely_.end();) {
-      const auto tail = tails_.find(it->first);
-      const bool live = tail != tails_.end() && tail->second->state == Tail::State::live;
-      // Nothing was written until the wait ended, or it would have ended before.
-      if (live && tail->second->at_end && look > 0) tail->second->file.was_quiet(wall_);
-      if (live) LGR_CHECK(read_one(token, *tail->second, report));
-      const bool cut = live && tail->second->state != Tail::State::live;
-      it = !live || cut || now_ >= it->second ? closely_.erase(it) : std::next(it);
-    }
-    // What else happened meanwhile is found by looking.
-    const DirWatcher::Events events = watcher_.drain();
-    note_rotations(events.created);
-    if (!events.paths.empty() || !events.created.empty()) next_poll_ = now_;
-  }
-  report.more = report.more || !closely_.empty();
-  return {};
 }
 
 // Round robin: every file that has something gets one read before any gets a second.

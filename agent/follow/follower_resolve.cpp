@@ -178,12 +178,15 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
 // The generation that was read is not what the file holds any more.
 void Follower::end_generation(BlockingToken& token, Tail& tail) {
   std::unique_ptr<StreamWriter> writer = std::move(tail.writer);
-  const FileFacts& facts = tail.file.facts();
   EndingFacts ending;
   ending.reason = "truncated";
+  ending.lost_lines = lost_lines(token, tail);
+  const FileFacts& facts = tail.file.facts();
   const std::uint64_t common = std::min<std::uint64_t>(facts.size, writer->head().size());
   Result<std::string> head = read_range(token, tail.file.file(), 0, common);
-  if (!head.ok() || !fits_head(*head, writer->head())) ending.reason = "replaced";
+  const std::uint64_t start = data_start(token, tail.file.file(), facts.size).value_or(0);
+  const bool same = head.ok() && (start > 0 || fits_head(*head, writer->head()));
+  if (!same) ending.reason = "replaced";
   ++(ending.reason == "truncated" ? stats_.truncated : stats_.replaced);
   ending.known_size = tail.file.known_size();
   ending.seen = tail.file.seen_wall();
@@ -204,6 +207,8 @@ void Follower::end_generation(BlockingToken& token, Tail& tail) {
   if (!tail.imported) candidates = copy_candidates(token, *writer, paths);
   const StreamContext context = context_of(tail, writer->attributes());
   add_ending(std::move(writer), context, std::move(ending), std::move(candidates));
+  if (start > 0) endings_.back()->data_began(start);
+  if (options_.once || tail.imported) endings_.back()->give_up_waiting();
 }
 
 void Follower::add_ending(std::unique_ptr<StreamWriter> writer, StreamContext context,

@@ -56,14 +56,17 @@ std::optional<std::string> Follower::reason_to_close(const Tail& tail) const {
       now_ - *tail.deleted_since >= options_.rotate_wait) {
     return "deleted";
   }
-  const bool exited = exited_.contains(writer.attributes().process) &&
-                      std::all_of(tail.targets.begin(), tail.targets.end(), [&](const Target* t) {
-                        return t->facts.process.empty() || exited_.contains(t->facts.process);
-                      });
+  const StreamAttributes& attributes = writer.attributes();
+  const bool had_writer =
+      exited_.contains(attributes.process) || exited_.contains(attributes.run_of);
+  const bool exited = had_writer && std::none_of(tail.targets.begin(), tail.targets.end(),
+                                                 [&](const Target* target) {
+                                                   return has_living_writer(target->facts);
+                                                 });
   if (exited && quiet >= options_.exit_wait) return "exited";
   if (tail.targets.empty() && quiet >= options_.rotate_wait && tail.unnamed_since &&
       now_ - *tail.unnamed_since >= options_.rotate_wait) {
-    return writer.attributes().process.empty() ? "rotated" : "exited";
+    return attributes.process.empty() && attributes.run_of.empty() ? "rotated" : "exited";
   }
   return std::nullopt;
 }
@@ -129,10 +132,16 @@ void Follower::limit_open_files() {
 // base stays while its file is there.
 Status Follower::forget_old(BlockingToken& token) {
   std::erase_if(exited_, [&](const std::string& process) {
-    return std::none_of(targets_.begin(), targets_.end(),
-                        [&](const auto& target) { return target->facts.process == process; }) &&
+    const auto named = [&](const auto& target) {
+      const std::vector<std::string>& holders = target->facts.holders;
+      return target->facts.process == process ||
+             std::find(holders.begin(), holders.end(), process) != holders.end();
+    };
+    return std::none_of(targets_.begin(), targets_.end(), named) &&
            std::none_of(tails_.begin(), tails_.end(), [&](const auto& tail) {
-             return tail.second->writer && tail.second->writer->attributes().process == process;
+             if (!tail.second->writer) return false;
+             const StreamAttributes& attributes = tail.second->writer->attributes();
+             return attributes.process == process || attributes.run_of == process;
            });
   });
   const UnixNanos before = wall_ - std::chrono::nanoseconds(options_.forget_after).count();

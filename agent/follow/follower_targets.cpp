@@ -198,6 +198,7 @@ StreamAttributes Follower::wanted_attributes(const Tail& tail) const {
   const FollowTarget& facts = first->facts;
   out.job = facts.job;
   out.process = facts.process;
+  if (!facts.holders.empty()) out.run_of = facts.holders.front();
   out.attempt = facts.attempt;
   out.rank = facts.rank;
   out.local_rank = facts.local_rank;
@@ -247,8 +248,17 @@ Status Follower::update_attributes(BlockingToken& token, Tail& tail) {
   for (const std::string& alias : wanted.aliases) add_name(aliases, alias);
   const bool shared = std::any_of(tail.targets.begin(), tail.targets.end(),
                                   [](const Target* target) { return target->facts.shared; });
-  const bool forgot = tail.targets.empty() || (!shared && wanted.process.empty() &&
-                                               !old.process.empty() && wanted.job == old.job);
+  // Who else shares it makes no difference while it is the same run.
+  const bool same_run =
+      !old.run_of.empty() &&
+      std::any_of(tail.targets.begin(), tail.targets.end(), [&](const Target* target) {
+        const std::vector<std::string>& holders = target->facts.holders;
+        return std::find(holders.begin(), holders.end(), old.run_of) != holders.end();
+      });
+  if (same_run) wanted.run_of = old.run_of;
+  const bool forgot = tail.targets.empty() ||
+                      (!shared && wanted.process.empty() &&
+                       !(old.process.empty() && old.run_of.empty()) && wanted.job == old.job);
   if (forgot) {
     wanted = old;
   } else if (std::find(paths.begin(), paths.end(), wanted.name) != paths.end()) {
@@ -266,11 +276,13 @@ Status Follower::update_attributes(BlockingToken& token, Tail& tail) {
   }
 
   const bool nothing_yet = old.from == tail.writer->position() && !tail.writer->pending();
-  const bool learned = !tail.shared && old.process.empty() && wanted.job == old.job &&
-                       tail.file.facts().birth + 5'000'000'000 >= start_of(wanted.process);
-  const bool same_writer = wanted.process == old.process && wanted.job == old.job &&
-                           (!old.attempt || old.attempt == wanted.attempt) &&
-                           (!old.rank || old.rank == wanted.rank);
+  const std::string& writer = wanted.process.empty() ? wanted.run_of : wanted.process;
+  const bool learned = !tail.shared && old.process.empty() && old.run_of.empty() &&
+                       wanted.job == old.job &&
+                       tail.file.facts().birth + 5'000'000'000 >= start_of(writer);
+  const bool same_writer =
+      wanted.process == old.process && wanted.job == old.job && wanted.run_of == old.run_of &&
+      (!old.attempt || old.attempt == wanted.attempt) && (!old.rank || old.rank == wanted.rank);
   if (nothing_yet || learned || same_writer || forgot) {
     tail.writer->correct(wanted);
     tail.shared = tail.shared || shared;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "agent/follow/cut_count.h"
 #include "agent/follow/follower.h"
 
 namespace logarithm::agent {
@@ -29,6 +31,7 @@ struct Follower::Tail {
   std::string host;
   State state = State::fresh;
   std::unique_ptr<StreamWriter> writer;
+  std::unique_ptr<CutCount> cut;  // while a rotation may be under way and its writes are counted
   std::vector<Target*> targets;
   Names paths;                   // every path it was seen under, newest last
   std::uint32_t generation = 0;  // to start with when nothing is known

@@ -145,6 +145,10 @@ TailedFile::Outcome TailedFile::read(BlockingToken& token, StreamWriter& writer,
   accept(*after, now, wall);
   const std::string_view chunk(buffer.data() + tail.size(), *got - tail.size());
   const bool to_end = offset + chunk.size() >= facts_.size;
+  if (count_lines_ && !chunk.empty()) {
+    out.lines = static_cast<std::uint64_t>(std::count(chunk.begin(), chunk.end(), '\n'));
+    out.line_end = chunk.back() == '\n';
+  }
   consume(writer, chunk, to_end, observed, now);
   out.bytes = writer.next_read() - offset;
   out.at_end = to_end;

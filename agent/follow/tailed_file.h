@@ -34,8 +34,11 @@ class TailedFile {
   struct Outcome {
     std::uint64_t bytes = 0;  // consumed, NULs left out included
     FileChange change = FileChange::none;
-    bool at_end = false;  // nothing more to read as of this call
+    bool at_end = false;      // nothing more to read as of this call
+    std::uint64_t lines = 0;  // newlines in them, when they are counted
+    bool line_end = false;    // … and the last byte is one
   };
+  void count_lines(bool wanted) { count_lines_ = wanted; }
   // Reads up to `max` bytes into `writer`. Compares the bytes before the position with what was
   // read there earlier, in the same read. Runs of NULs (512 and more, or at the start of a
   // truncated file) are left out as soon as something follows them.
@@ -82,6 +85,7 @@ class TailedFile {
   MonotonicTime grown_at_, seen_at_;
   UnixNanos seen_wall_ = 0;
   GrowthRate rate_;
+  bool count_lines_ = false;
   std::uint64_t nul_scan_ = 0;  // bytes from the position to here are NULs, kept back
   UnixNanos nul_modified_ = 0;
   MonotonicTime retry_at_;

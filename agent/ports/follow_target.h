@@ -33,7 +33,8 @@ struct FollowTarget {
   std::vector<std::string> aliases;
   std::optional<std::int32_t> utc_offset_minutes;
   std::string import_base;  // for --files and import: relative path that names the base
-  bool shared = false;      // several processes of different ranks write it: rank is absent
+  bool shared = false;      // processes of different ranks write it: process and rank are absent
+  std::vector<std::string> holders;  // … and these are their keys, by start: all of one attempt
   bool slurm_step = false;  // a writer has SLURM_PROCID, or the name is that of a Slurm step's file
 
   bool operator==(const FollowTarget&) const = default;

@@ -214,6 +214,7 @@ void write_process(JsonWriter& out, const ProcessFacts& process) {
   }
   out.end_array();
   out.optional_string("container", info.container);
+  out.optional_string("pod", info.pod);
   out.optional_string("user", info.user);
   out.optional_string("command", info.command);
   write_map(out, "not_captured", info.not_captured);

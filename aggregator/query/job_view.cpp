@@ -37,6 +37,9 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
         join.rank_is_fixed = join.rank.has_value() && attributes.rank_source != "path" &&
                              attributes.rank_source != "wrapper";
       }
+      if (const auto one = processes.find(attributes.run_of); one != processes.end()) {
+        if (one->second->attempt) join.attempt = one->second->attempt;
+      }
       if (!join.attempt && attributes.process.empty()) {
         join.attempt = attempt_by_time(streams[i], lives);
       }

@@ -37,6 +37,7 @@ ProcessInfo merge_process(const ProcessInfo& known, ProcessInfo report) {
   keep(report.identity, known.identity);
   keep(report.gpus, known.gpus);
   keep(report.container, known.container);
+  keep(report.pod, known.pod);
   keep(report.user, known.user);
   keep(report.command, known.command);
   return report;

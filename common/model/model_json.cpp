@@ -62,6 +62,7 @@ void to_json(json& out, const ProcessInfo& process) {
   }
   out["gpus"] = std::move(gpus);
   out["container"] = process.container;
+  out["pod"] = process.pod;
   out["user"] = process.user;
   out["command"] = process.command;
   out["not_captured"] = process.not_captured;
@@ -92,6 +93,7 @@ void from_json(const json& in, ProcessInfo& process) {
     from_json(item, process.gpus.emplace_back());
   }
   read(in, "container", process.container);
+  read(in, "pod", process.pod);
   read(in, "user", process.user);
   read(in, "command", process.command);
   read(in, "not_captured", process.not_captured);
@@ -103,6 +105,7 @@ void to_json(json& out, const StreamAttributes& attributes) {
   out["from"] = attributes.from;
   out["job"] = attributes.job;
   out["process"] = attributes.process;
+  if (!attributes.run_of.empty()) out["run_of"] = attributes.run_of;
   put(out, "attempt", attributes.attempt);
   put(out, "rank", attributes.rank);
   put(out, "local_rank", attributes.local_rank);
@@ -120,6 +123,7 @@ void from_json(const json& in, StreamAttributes& attributes) {
   read(in, "from", attributes.from);
   read(in, "job", attributes.job);
   read(in, "process", attributes.process);
+  read(in, "run_of", attributes.run_of);
   read(in, "attempt", attributes.attempt);
   read(in, "rank", attributes.rank);
   read(in, "local_rank", attributes.local_rank);

@@ -38,6 +38,7 @@ struct ProcessInfo {
   std::map<std::string, std::string> identity;  // the identity variables and their values
   std::vector<Gpu> gpus;
   std::string container;
+  std::string pod;  // uid of the Kubernetes pod, as in the cgroup's path
   std::string user;
   std::string command;                              // redacted, at most 4 KiB
   std::map<std::string, std::string> not_captured;  // "stdout" -> "pipe:[123]" and the like

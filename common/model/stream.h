@@ -17,7 +17,10 @@ struct StreamAttributes {
   std::uint32_t version = 0;
   std::uint64_t from = 0;
   std::string job;
-  std::string process;                  // ProcessInfo::key(), empty when there is none
+  std::string process;  // ProcessInfo::key(), empty when there is none
+  // Where processes of several ranks wrote: the key of one of them. Its attempt is theirs, its rank
+  // is not, and `process` is empty.
+  std::string run_of;
   std::optional<std::int32_t> attempt;  // stated (path group, LOGARITHM_ATTEMPT); else by process
   std::optional<std::int32_t> rank;     // of the process or the path; never guessed
   std::optional<std::int32_t> local_rank;

@@ -31,6 +31,8 @@ class FakeProc {
     std::string name = "python3";
     std::string cgroup = "0::/user.slice\n";
     char state = 'S';
+    std::uint64_t image = 0;     // where the stack lies: moves with exec; 0: not told
+    std::int32_t inner_pid = 0;  // in a pid namespace of its own
   };
 
   FakeProc() {
@@ -50,10 +52,10 @@ class FakeProc {
     const std::string pid = std::to_string(process.pid);
     std::filesystem::remove_all(dir_.file(pid));
     std::filesystem::create_directories(dir_.file(pid + "/fd"));
-    write(pid + "/stat", pid + " (" + process.name + ") " + process.state + " " +
-                             std::to_string(process.parent) +
-                             " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 " +
-                             std::to_string(process.start_ticks) + " 1000 100\n");
+    write(pid + "/stat",
+          pid + " (" + process.name + ") " + process.state + " " + std::to_string(process.parent) +
+              " 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 " + std::to_string(process.start_ticks) +
+              " 1000 100" + (process.image == 0 ? "" : image_fields(process.image)) + "\n");
     std::string environment;
     for (const auto& [name, value] : process.environment) {
       environment += name + "=" + value + '\0';
@@ -63,7 +65,9 @@ class FakeProc {
     for (const std::string& word : process.command) command += word + '\0';
     write(pid + "/cmdline", command);
     write(pid + "/cgroup", process.cgroup);
-    write(pid + "/status", "Name:\tpython3\nUid:\t0\t0\t0\t0\n");
+    write(pid + "/status",
+          "Name:\tpython3\nUid:\t0\t0\t0\t0\nNSpid:\t" + pid +
+              (process.inner_pid == 0 ? "" : "\t" + std::to_string(process.inner_pid)) + "\n");
     for (const auto& [number, target] : process.fds) {
       std::filesystem::create_symlink(target, dir_.file(pid + "/fd/" + std::to_string(number)));
     }
@@ -78,6 +82,13 @@ class FakeProc {
   }
 
  private:
+  // Fields 25 to 50 of stat.
+  static std::string image_fields(std::uint64_t image) {
+    std::string out = " 1 1 1 " + std::to_string(image);
+    for (int field = 29; field < 50; ++field) out += " 0";
+    return out + " " + std::to_string(image + 64);
+  }
+
   TempDir dir_;
   std::int32_t last_pid_ = 0;
 };

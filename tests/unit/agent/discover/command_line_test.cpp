@@ -36,14 +36,6 @@ TEST_CASE("Command line: it is cut at 4 KiB, at a character, and always UTF-8") 
   CHECK(redacted_command("a\xff") == "a\xef\xbf\xbd");
 }
 
-TEST_CASE("Command line: a container is known by 64 hex digits in the cgroup path") {
-  const std::string id(64, 'a');
-  CHECK(container_id("0::/kubepods/pod5f0c/" + id) == id);
-  CHECK(container_id("0::/system.slice/docker-" + id + ".scope\n") == id);
-  CHECK(container_id("0::/user.slice\n").empty());
-  CHECK(container_id(id + "a").empty());
-}
-
 TEST_CASE("Command line: the user is the effective one") {
   CHECK(effective_uid("Name:\tx\nUid:\t1\t23\t1\t1\nGid:\t5\t5\t5\t5\n") == "23");
   CHECK(effective_uid("Name:\tx\n").empty());

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "common/async/worker_pool.h"
 #include "tests/support/fake_proc.h"
 
@@ -44,53 +46,6 @@ struct Fixture {
     return out;
   }
 };
-
-MappedProcess says(std::optional<std::int32_t> pid, std::int32_t rank) {
-  MappedProcess mapped;
-  mapped.job = "ray7";
-  mapped.mapping.pid = pid;
-  mapped.mapping.rank = rank;
-  return mapped;
-}
-
-TEST_CASE_FIXTURE(Fixture,
-                  "Process table: a line gives a rank to a process whose environment names none") {
-  proc.put({.pid = 10, .start_ticks = 500, .environment = {{"RAY_JOB_ID", "ray7"}, {"RANK", ""}}});
-  proc.put({.pid = 11, .start_ticks = 500, .environment = {{"HOME", "/"}}});
-  proc.put({.pid = 12, .start_ticks = 500, .environment = worker(1)});
-  scan(kStart);
-
-  CHECK(table.map(says(10, 5)));
-  CHECK(table.map(says(11, 6)));
-  CHECK_FALSE(table.map(says(12, 7)));  // its environment says another rank
-  CHECK_FALSE(table.map(says(13, 8)));  // no such process
-  CHECK_FALSE(table.map(says(10, 5)));  // nothing new
-  scan(kStart + kSecond);
-
-  const auto ranks = living();
-  CHECK(ranks.size() == 3);
-  REQUIRE(ranks.contains(5));
-  CHECK(ranks.at(5)->info.pid == 10);
-  CHECK(ranks.at(5)->info.job == "ray7");
-  CHECK(ranks.at(5)->info.rank_source == "mapping line");
-  REQUIRE(ranks.contains(6));
-  CHECK(ranks.at(6)->info.pid == 11);
-  CHECK(ranks.contains(1));
-
-  CHECK(table.map(says(10, 9)));  // a later line corrects it
-  scan(kStart + 2 * kSecond);
-  CHECK(living().contains(9));
-  CHECK_FALSE(living().contains(5));
-}
-
-TEST_CASE_FIXTURE(Fixture, "Process table: a pid that is another process by now has no mapping") {
-  proc.put({.pid = 11, .start_ticks = 500, .environment = {{"HOME", "/"}}});
-  scan(kStart);
-  CHECK(table.map(says(11, 6)));
-  proc.put({.pid = 11, .start_ticks = 900, .environment = {{"HOME", "/"}}});
-  scan(kStart + kSecond);
-  CHECK(living().empty());
-}
 
 TEST_CASE_FIXTURE(Fixture, "Process table: a rank has its start, user, command and identity") {
   proc.put(
@@ -261,6 +216,37 @@ TEST_CASE_FIXTURE(Fixture, "Process table: an environment that comes with exec i
   scan(later);
 
   CHECK(living().contains(3));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "Process table: as long as the stack stays, the environment is not read again") {
+  FakeProc::Process process = {.pid = 10, .environment = worker(0)};
+  process.image = 0x7ffd0000;
+  proc.put(process);
+  scan(kStart);
+  CHECK(living().contains(0));
+  process.environment = worker(1);  // cannot change without exec
+  proc.put(process);
+  scan(kStart + ProcessTable::kMaxRecheck);
+  CHECK(living().contains(0));
+
+  process.image = 0x7ffe0000;
+  proc.put(process);
+  scan(kStart + 3 * ProcessTable::kMaxRecheck);
+  CHECK(living().contains(1));
+}
+
+TEST_CASE("Process table: checks of many processes fall together, and never later than asked") {
+  constexpr UnixNanos kMinute = 60 * kSecond;
+  std::set<UnixNanos> times;
+  for (int i = 0; i < 1000; ++i) {
+    const UnixNanos now = kStart + i * kMinute / 1000;
+    const UnixNanos at = grid_time(now, kMinute);
+    CHECK(at > now + kMinute / 2);
+    CHECK(at <= now + kMinute);
+    times.insert(at);
+  }
+  CHECK(times.size() <= 9);
 }
 
 TEST_CASE_FIXTURE(Fixture, "Process table: a pod's number is no rank once workers are below it") {

@@ -171,6 +171,67 @@ TEST_CASE("case 12: the same file keeps its stream over a restart and a rename")
   CHECK(std::set<std::string>(texts.begin(), texts.end()).size() == 30);
 }
 
+TEST_CASE("Shared file: each run that appends to it has its own version, told by one of its keys") {
+  FollowFixture f;
+  const auto held_by = [&](std::vector<std::string> holders) {
+    FollowTarget target = f.target("all.log");
+    target.shared = true;
+    target.holders = std::move(holders);
+    f.follower().set_targets({target});
+  };
+  f.append("all.log", numbered(0, 3));
+  held_by({"h/1/100", "h/2/101"});
+  f.run();
+  held_by({"h/1/100", "h/2/101", "h/3/102"});  // one more of the same run was found
+  f.append("all.log", numbered(3, 3));
+  f.run();
+  const MemoryLog::Stream& stream = f.log.streams.begin()->second;
+  CHECK(stream.versions.size() == 1);
+
+  for (const char* process : {"h/1/100", "h/2/101", "h/3/102"})
+    f.follower().process_exited(process);
+  f.append("all.log", numbered(6, 2));  // by the next run, before a scan has seen it
+  f.run();
+  CHECK(f.texts().size() == 6);
+  CHECK(f.follower().wants_scan());
+  held_by({"h/7/200", "h/8/201"});
+  f.run();
+
+  CHECK(f.texts().size() == 8);
+  REQUIRE(stream.versions.size() == 2);
+  CHECK(stream.versions.at(0).run_of == "h/1/100");
+  CHECK(stream.versions.at(1).run_of == "h/7/200");
+  CHECK(stream.versions.at(1).from == numbered(0, 6).size());
+  for (const auto& [version, attributes] : stream.versions) {
+    CHECK(attributes.process.empty());
+    CHECK_FALSE(attributes.rank.has_value());
+  }
+  CHECK(f.log.problems.empty());
+}
+
+TEST_CASE("Shared file: a wrapper names the rank of its lines, and it ends with its last writer") {
+  FollowFixture f;
+  FollowTarget target = f.target("all.log");
+  target.shared = true;
+  target.holders = {"h/1/100", "h/2/101"};
+  f.append("all.log", "[rank1]: loss is nan\nwho am I\n[rank0]: so is mine\n");
+  f.follower().set_targets({target});
+  f.run();
+  const MemoryLog::Stream& stream = f.log.streams.begin()->second;
+  REQUIRE(stream.lines.size() == 3);
+  CHECK(stream.lines[0].wrapper_rank == 1);
+  CHECK_FALSE(stream.lines[1].wrapper_rank.has_value());
+  CHECK(stream.lines[2].wrapper_rank == 0);
+
+  f.follower().process_exited("h/1/100");
+  f.run(seconds(5));
+  CHECK_FALSE(stream.checkpoint.closed);
+  f.follower().process_exited("h/2/101");
+  f.run(seconds(5));
+  CHECK(stream.checkpoint.closed);
+  CHECK(stream.checkpoint.close_reason == "exited");
+}
+
 TEST_CASE("case 44: a file and a symbolic link to it are one stream with both names") {
   FollowFixture f;
   f.append("real.log", numbered(0, 5));

@@ -79,5 +79,28 @@ TEST_CASE("Attempt by time: a view gives it only to streams that nobody states a
   CHECK(!view.joins(3).front().attempt);
 }
 
+TEST_CASE("Attempt by time: a file that several ranks share has the attempt of those who held it") {
+  test::FakeJob job;
+  StreamAttributes first, second;
+  first.run_of = kTwoAttempts[0].info.key();
+  second.version = 1;
+  second.from = 500;
+  second.run_of = kTwoAttempts[2].info.key();
+  const std::size_t at = job.add_stream(StreamId{StreamBase{1, 1}, 0}, {first, second});
+  job.facts()[at].first_time = 110 * kSecond;  // over both attempts: the time tells nothing
+  job.facts()[at].last_time = 390 * kSecond;
+  for (ProcessFacts one : kTwoAttempts) {
+    one.info.rank = 3;
+    job.add_process(one);
+  }
+
+  const JobView view({"default", "j"}, std::make_shared<test::FakeJob>(job));
+
+  CHECK(view.join_at(0, 0)->attempt == 0);
+  CHECK(view.join_at(0, 500)->attempt == 1);
+  CHECK(!view.join_at(0, 500)->rank);
+  CHECK(!view.join_at(0, 500)->rank_is_fixed);
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <utility>
+
+#include "agent/follow/file_identity.h"
+#include "agent/follow/tail.h"
+#include "common/base/logging.h"
+
+// A copytruncate rotation may be under way: what is written after the copy and before the cut can
+// only be had from the original, now, and whether something was written after that can only be
+// known by counting writes.
+namespace logarithm::agent {
+namespace {
+
+constexpr double kMostLines = 20'000;  // a second: beyond it looks cost more than the gap is worth
+constexpr std::chrono::milliseconds kWait{500};  // for the cut, after the copy stopped growing
+constexpr std::chrono::seconds kLongest{60};
+constexpr std::uint64_t kMostNew = 64u << 10;  // of the new content, to count its lines
+
+}  // namespace
+
+// A file that is named like a rotated one of ours was created.
+void Follower::note_rotations(BlockingToken& token, const std::vector<std::string>& created) {
+  for (const std::string& path : created) {
+    for (const auto& [base, tail] : tails_) {
+      if (tail->state != Tail::State::live || tail->imported || !tail->file.is_open()) continue;
+      const double lines = tail->file.rate(now_) / tail->writer->average_line();
+      const bool related = std::any_of(
+          tail->paths.begin(), tail->paths.end(),
+          [&](const std::string& original) { return is_rotation_path(path, original); });
+      if (!related || lines >= kMostLines) continue;
+      Closely& closely = closely_[base];
+      closely.copy = path;
+      closely.copy_size = 0;
+      closely.until = now_ + kWait;
+      closely.longest = now_ + kLongest;
+      if (tail->cut || !options_.inotify) continue;
+      // The real path: through a symbolic link the directory would not see the writes.
+      const std::string real = tail->file.file().current_path(token);
+      if (tail->file.facts().links != 1 || real.empty() || !writes_.watch(real)) continue;
+      closely.counted = real;
+      tail->cut = std::make_unique<CutCount>();
+      tail->file.count_lines(true);
+    }
+  }
+}
+
+void Follower::stop_counting(Tail* tail, Closely& closely) {
+  writes_.forget(closely.counted);
+  closely.counted.clear();
+  if (tail == nullptr) return;
+  tail->cut.reset();
+  tail->file.count_lines(false);
+}
+
+void Follower::count_writes() {
+  for (const auto& [path, events] : writes_.take()) {
+    for (const auto& [base, closely] : closely_) {
+      const auto tail = tails_.find(base);
+      if (closely.counted != path || tail == tails_.end() || !tail->second->cut) continue;
+      if (events) {
+        tail->second->cut->wrote(*events);
+      } else {
+        tail->second->cut->lost_events();
+      }
+    }
+  }
+}
+
+void Follower::wait_for_write(BlockingToken& token, std::chrono::milliseconds longest) {
+  if (writes_.empty()) return watcher_.wait_for_write(token, longest);
+  writes_.wait(token, longest);
+}
+
+// The copy of a big file takes its time.
+bool Follower::goes_on(BlockingToken& token, Closely& closely, const Tail* tail) {
+  if (tail == nullptr || tail->state != Tail::State::live) return false;
+  if (now_ < closely.until) return true;
+  const Result<FileFacts> copy = fs_.stat(token, closely.copy);
+  const bool grows = copy.ok() && copy->size > closely.copy_size && now_ < closely.longest;
+  if (!grows) return false;
+  closely.copy_size = copy->size;
+  closely.until = now_ + kWait;
+  return true;
+}
+
+// Reads such files after each write, for some milliseconds a turn, until they were cut.
+Status Follower::read_closely(BlockingToken& token, StepReport& report) {
+  static constexpr int kLooks = 10;
+  for (int look = 0; look < kLooks && !closely_.empty(); ++look) {
+    wait_for_write(token, std::chrono::milliseconds(2));
+    now_ = clock_.now();
+    wall_ = clock_.wall_now();
+    count_writes();
+    for (auto it = closely_.begin(); it != closely_.end();) {
+      const auto found = tails_.find(it->first);
+      Tail* tail = found == tails_.end() ? nullptr : found->second.get();
+      if (!goes_on(token, it->second, tail)) {
+        stop_counting(tail, it->second);
+        it = closely_.erase(it);
+        continue;
+      }
+      // Nothing was written until the wait ended, or it would have ended before.
+      if (tail->at_end && look > 0) tail->file.was_quiet(wall_);
+      const std::uint64_t events = tail->cut ? tail->cut->events() : 0;
+      LGR_CHECK(read_one(token, *tail, report));
+      if (tail->cut && tail->at_end && tail->state == Tail::State::live) {
+        count_writes();
+        if (tail->cut->events() == events) tail->cut->settled();
+      }
+      ++it;
+    }
+    // What else happened meanwhile is found by looking.
+    const DirWatcher::Events events = watcher_.drain();
+    note_rotations(token, events.created);
+    if (!events.paths.empty() || !events.created.empty()) next_poll_ = now_;
+  }
+  report.more = report.more || !closely_.empty();
+  return {};
+}
+
+// Of a file that was found cut: how many lines were written between our last read and that; nullopt
+// when nobody can know. Ends the counting.
+std::optional<std::uint64_t> Follower::lost_lines(BlockingToken& token, Tail& tail) {
+  const auto closely = closely_.find(tail.base);
+  if (!tail.cut || closely == closely_.end()) return std::nullopt;
+  std::optional<std::uint64_t> lost;
+  static constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    count_writes();
+    const std::uint64_t events = tail.cut->events();
+    const Result<FileFacts> facts = tail.file.file().facts(token);
+    if (!facts.ok() || facts->size > kMostNew) break;
+    const Result<std::string> fresh = read_range(token, tail.file.file(), 0, facts->size);
+    count_writes();
+    if (events == 0) wait_for_write(token, std::chrono::milliseconds(1));
+    if (!fresh.ok() || tail.cut->events() != events || events == 0) continue;
+    const auto lines = static_cast<std::uint64_t>(std::count(fresh->begin(), fresh->end(), '\n'));
+    lost = tail.cut->lost(fresh->size(), lines, fresh->empty() || fresh->back() == '\n');
+    break;
+  }
+  stop_counting(&tail, closely->second);
+  closely->second.until = closely->second.longest = now_;  // over
+  return lost;
+}
+
+}  // namespace logarithm::agent
