@@ -13,6 +13,9 @@ namespace {
 
 // A writer that is about to tell where the old content ended writes soon, or it was not busy.
 constexpr std::chrono::seconds kWaitForData{1};
+// Lines to be expected in the unknown time from which on a gap is told: silence about a loss is
+// worse than a gap in which nothing is missing.
+constexpr double kChance = 0.05;
 
 }  // namespace
 
@@ -42,7 +45,7 @@ bool probably_lost(const EndingFacts& facts, UnixNanos from, double average_line
   // Stamps of files move in steps of some milliseconds.
   static constexpr double kGrain = 2e6;
   const double window = std::max(last - grown_ns - static_cast<double>(from), kGrain);
-  return facts.rate * window / 1e9 >= average_line / 3;
+  return facts.rate * window / 1e9 >= average_line * kChance;
 }
 
 EndingStream::EndingStream(WriterParts& parts, std::unique_ptr<StreamWriter> writer,

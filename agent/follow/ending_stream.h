@@ -29,8 +29,8 @@ struct EndingFacts {
 // the old content really ended.
 std::optional<std::uint64_t> data_start(BlockingToken& token, SourceFile& file, std::uint64_t size);
 
-// True when bytes were probably written between `from` and the truncation: at least a third of a
-// line is to be expected there.
+// True when bytes may well have been written between `from` and the truncation: at least a
+// twentieth of a line is to be expected there.
 bool probably_lost(const EndingFacts& facts, UnixNanos from, double average_line);
 
 // A generation that was truncated or replaced under us: looks for a copytruncate copy among the

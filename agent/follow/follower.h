@@ -120,7 +120,7 @@ class Follower {
   Status resolve(BlockingToken& token, Tail& tail);
   Status resume_known(BlockingToken& token, Tail& tail);
   Status resume_stored(BlockingToken& token, Tail& tail, const wire::StreamState& state);
-  Status start_generation(Tail& tail);
+  Status start_generation(BlockingToken& token, Tail& tail);
   bool must_ask(const Tail& tail) const;
   enum class CopyState { no, wait };
   CopyState copy_state(BlockingToken& token, Tail& tail);
@@ -145,14 +145,14 @@ class Follower {
     MonotonicTime until, longest;
     std::string copy;             // the name that was created beside it
     std::uint64_t copy_size = 0;  // as of the last look
-    std::string counted;  // the path under which its writes are counted; empty: they are not
   };
   void note_rotations(BlockingToken& token, const std::vector<std::string>& created);
   Status read_closely(BlockingToken& token, StepReport& report);
   void wait_for_write(BlockingToken& token, std::chrono::milliseconds longest);
   void count_writes();
   bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
-  void stop_counting(Tail* tail, Closely& closely);
+  void start_counting(BlockingToken& token, Tail& tail);
+  void stop_counting(Tail& tail);
   std::optional<std::uint64_t> lost_lines(BlockingToken& token, Tail& tail);
 
   // follower_read.cpp: reading
@@ -198,7 +198,8 @@ class Follower {
   std::uint64_t scans_ = 0;  // calls of set_targets()
   std::uint64_t turn_ = 0;
   std::map<StreamBase, Closely> closely_;  // perhaps being copied
-  WriteCounter writes_;                    // of those
+  WriteCounter writes_;
+  std::map<std::string, StreamBase> counted_;  // of the files whose writes are counted
 };
 
 }  // namespace logarithm::agent

@@ -33,35 +33,44 @@ void Follower::note_rotations(BlockingToken& token, const std::vector<std::strin
       closely.copy_size = 0;
       closely.until = now_ + kWait;
       closely.longest = now_ + kLongest;
-      if (tail->cut || !options_.inotify) continue;
-      // The real path: through a symbolic link the directory would not see the writes.
-      const std::string real = tail->file.file().current_path(token);
-      if (tail->file.facts().links != 1 || real.empty() || !writes_.watch(real)) continue;
-      closely.counted = real;
-      tail->cut = std::make_unique<CutCount>();
-      tail->file.count_lines(true);
+      start_counting(token, *tail);
     }
   }
 }
 
-void Follower::stop_counting(Tail* tail, Closely& closely) {
-  writes_.forget(closely.counted);
-  closely.counted.clear();
-  if (tail == nullptr) return;
-  tail->cut.reset();
-  tail->file.count_lines(false);
+// Rotation comes again: a file that was rotated by copying once is counted ever after, so that the
+// next cut is understood even when it comes before our next turn.
+void Follower::start_counting(BlockingToken& token, Tail& tail) {
+  if (tail.cut || !options_.inotify || options_.once || tail.imported || tail.network) return;
+  if (!tail.file.is_open() || tail.file.facts().links != 1) return;
+  // The real path: through a symbolic link the directory would not see the writes.
+  const std::string real = tail.file.file().current_path(token);
+  if (real.empty() || !writes_.watch(real)) return;
+  tail.counted = real;
+  tail.cut = std::make_unique<CutCount>();
+  tail.file.count_lines(true);
+  counted_[real] = tail.base;
+}
+
+void Follower::stop_counting(Tail& tail) {
+  if (!tail.cut) return;
+  writes_.forget(tail.counted);
+  counted_.erase(tail.counted);
+  tail.counted.clear();
+  tail.cut.reset();
+  tail.file.count_lines(false);
 }
 
 void Follower::count_writes() {
   for (const auto& [path, events] : writes_.take()) {
-    for (const auto& [base, closely] : closely_) {
-      const auto tail = tails_.find(base);
-      if (closely.counted != path || tail == tails_.end() || !tail->second->cut) continue;
-      if (events) {
-        tail->second->cut->wrote(*events);
-      } else {
-        tail->second->cut->lost_events();
-      }
+    const auto base = counted_.find(path);
+    const auto tail = base == counted_.end() ? tails_.end() : tails_.find(base->second);
+    if (tail == tails_.end()) {
+      writes_.forget(path);
+    } else if (events) {
+      tail->second->cut->wrote(*events);
+    } else {
+      stop_counting(*tail->second);  // renamed, or more than the kernel keeps
     }
   }
 }
@@ -90,23 +99,16 @@ Status Follower::read_closely(BlockingToken& token, StepReport& report) {
     wait_for_write(token, std::chrono::milliseconds(2));
     now_ = clock_.now();
     wall_ = clock_.wall_now();
-    count_writes();
     for (auto it = closely_.begin(); it != closely_.end();) {
       const auto found = tails_.find(it->first);
       Tail* tail = found == tails_.end() ? nullptr : found->second.get();
       if (!goes_on(token, it->second, tail)) {
-        stop_counting(tail, it->second);
         it = closely_.erase(it);
         continue;
       }
       // Nothing was written until the wait ended, or it would have ended before.
       if (tail->at_end && look > 0) tail->file.was_quiet(wall_);
-      const std::uint64_t events = tail->cut ? tail->cut->events() : 0;
       LGR_CHECK(read_one(token, *tail, report));
-      if (tail->cut && tail->at_end && tail->state == Tail::State::live) {
-        count_writes();
-        if (tail->cut->events() == events) tail->cut->settled();
-      }
       ++it;
     }
     // What else happened meanwhile is found by looking.
@@ -121,25 +123,26 @@ Status Follower::read_closely(BlockingToken& token, StepReport& report) {
 // Of a file that was found cut: how many lines were written between our last read and that; nullopt
 // when nobody can know. Ends the counting.
 std::optional<std::uint64_t> Follower::lost_lines(BlockingToken& token, Tail& tail) {
-  const auto closely = closely_.find(tail.base);
-  if (!tail.cut || closely == closely_.end()) return std::nullopt;
   std::optional<std::uint64_t> lost;
   static constexpr int kTries = 8;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kTries && tail.cut; ++i) {
     count_writes();
+    if (!tail.cut) break;
     const std::uint64_t events = tail.cut->events();
     const Result<FileFacts> facts = tail.file.file().facts(token);
     if (!facts.ok() || facts->size > kMostNew) break;
     const Result<std::string> fresh = read_range(token, tail.file.file(), 0, facts->size);
-    count_writes();
     if (events == 0) wait_for_write(token, std::chrono::milliseconds(1));
-    if (!fresh.ok() || tail.cut->events() != events || events == 0) continue;
+    count_writes();
+    if (!fresh.ok() || !tail.cut || tail.cut->events() != events || events == 0) continue;
     const auto lines = static_cast<std::uint64_t>(std::count(fresh->begin(), fresh->end(), '\n'));
     lost = tail.cut->lost(fresh->size(), lines, fresh->empty() || fresh->back() == '\n');
     break;
   }
-  stop_counting(&tail, closely->second);
-  closely->second.until = closely->second.longest = now_;  // over
+  stop_counting(tail);
+  if (const auto closely = closely_.find(tail.base); closely != closely_.end()) {
+    closely->second.until = closely->second.longest = now_;  // over
+  }
   return lost;
 }
 

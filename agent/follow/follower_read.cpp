@@ -32,7 +32,10 @@ Status Follower::run_endings(BlockingToken& token, StepReport& report) {
       take_copy(*copy);
       if (const auto tail = tails_.find(ending.stream().base); tail != tails_.end()) {
         tail->second->copies.push_back(*copy);
-        if (tail->second->writer) tail->second->writer->source().copies = tail->second->copies;
+        if (tail->second->writer) {
+          tail->second->writer->source().copies = tail->second->copies;
+          start_counting(token, *tail->second);
+        }
       }
     }
     if (!done.ok()) return done.error();
@@ -52,6 +55,8 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   if (!tail.file.is_open()) return {};
   const UnixNanos observed = tail.imported ? tail.file.facts().modified : wall_;
   if (tail.writer->blocked()) LGR_CHECK(tail.writer->commit(token));
+  if (tail.cut) count_writes();
+  const std::uint64_t events = tail.cut ? tail.cut->events() : 0;
   const TailedFile::Outcome outcome =
       tail.file.read(token, *tail.writer, options_.read_bytes, buffer_, observed, now_, wall_);
   tail.read_turn = turn_;
@@ -76,6 +81,10 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   if (outcome.bytes > 0) source.grown = wall_;
   source.rate = static_cast<std::uint64_t>(tail.file.rate(now_));
   if (tail.writer->due(now_)) LGR_CHECK(tail.writer->commit(token));
+  if (tail.cut && outcome.at_end) {
+    count_writes();
+    if (tail.cut && tail.cut->events() == events) tail.cut->settled();
+  }
   tail.at_end = outcome.at_end;
   tail.changed = !outcome.at_end;
   return {};
@@ -164,7 +173,10 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
       gone.push_back(base);
     }
   }
-  for (const StreamBase& base : gone) tails_.erase(base);
+  for (const StreamBase& base : gone) {
+    stop_counting(*tails_[base]);
+    tails_.erase(base);
+  }
   return {};
 }
 

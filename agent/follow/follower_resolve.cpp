@@ -35,7 +35,7 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
   if (!tail.file.is_open()) return {};
   if (tail.file.look(token, 0, now_, wall_) != FileChange::none) return {};
   if (tail.starts_next) {
-    return tail.file.facts().size == 0 ? Status() : start_generation(tail);
+    return tail.file.facts().size == 0 ? Status() : start_generation(token, tail);
   }
   if (newest_known(tail.base) != nullptr) return resume_known(token, tail);
   if (tail.file.facts().size == 0) return {};  // no stream before the first byte
@@ -46,7 +46,7 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
     tail.no_copy = true;
     tail.original.reset();
   }
-  if (!must_ask(tail)) return start_generation(tail);
+  if (!must_ask(tail)) return start_generation(token, tail);
   const std::string job = wanted_attributes(tail).job;
   if (!std::exchange(tail.asked, true)) oracle_.ask(tail.base, job);
   tail.state = Tail::State::asking;
@@ -55,7 +55,7 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
   return resume_stored(token, tail, *state);
 }
 
-Status Follower::start_generation(Tail& tail) {
+Status Follower::start_generation(BlockingToken& token, Tail& tail) {
   StreamCheckpoint checkpoint;
   checkpoint.stream = {tail.base, tail.generation};
   checkpoint.predecessor = tail.predecessor;
@@ -67,6 +67,7 @@ Status Follower::start_generation(Tail& tail) {
   tail.starts_next = false;
   tail.state = Tail::State::live;
   tail.changed = true;
+  if (!tail.copies.empty()) start_counting(token, tail);
   return {};
 }
 
@@ -104,7 +105,7 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
     tail.generation = newest.stream.generation + 1;
     tail.predecessor = newest.stream.generation;
     tail.starts_next = true;
-    return facts.size == 0 ? Status() : start_generation(tail);
+    return facts.size == 0 ? Status() : start_generation(token, tail);
   }
   if (chosen->closed && chosen->position == facts.size) {
     tail.state = Tail::State::closed;
@@ -125,6 +126,7 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
   tail.changed = true;
   generations.erase(chosen->stream.generation);
   if (generations.empty()) known_.erase(tail.base);
+  if (!tail.copies.empty()) start_counting(token, tail);
   return {};
 }
 
@@ -132,7 +134,7 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
   if (state.generations.empty()) {
     const StoredCopy stored = tail.imported ? StoredCopy::no : stored_copy(token, tail);
     if (stored != StoredCopy::no) return {};
-    return start_generation(tail);
+    return start_generation(token, tail);
   }
   Result<std::optional<StoredChoice>> choice =
       choose_stored(token, tail.file.file(), tail.file.facts().size, state.generations);
@@ -142,7 +144,7 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
     for (const StoredGeneration& one : state.generations) newest = std::max(newest, one.generation);
     tail.generation = newest + 1;
     tail.predecessor = newest;
-    return start_generation(tail);
+    return start_generation(token, tail);
   }
   const StoredChoice& stored = **choice;
   StreamCheckpoint checkpoint;

@@ -94,6 +94,7 @@ Status Follower::close_tail(BlockingToken& token, Tail& tail, const std::string&
   tail.closed_at_size = writer.spooled();
   tail.generation = writer.stream().generation;
   tail.writer.reset();
+  stop_counting(tail);
   tail.file.close();
   tail.state = Tail::State::closed;
   return {};

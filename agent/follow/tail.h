@@ -31,7 +31,9 @@ struct Follower::Tail {
   std::string host;
   State state = State::fresh;
   std::unique_ptr<StreamWriter> writer;
-  std::unique_ptr<CutCount> cut;  // while a rotation may be under way and its writes are counted
+  // While its writes are counted, under this path: a rotation may be under way, or there were some.
+  std::unique_ptr<CutCount> cut;
+  std::string counted;
   std::vector<Target*> targets;
   Names paths;                   // every path it was seen under, newest last
   std::uint32_t generation = 0;  // to start with when nothing is known
