@@ -21,7 +21,8 @@ inline std::vector<wire::Frame> sample_frames() {
   process.rank = 3;
   process.identity = {{"RANK", "3"}};
   process.gpus = {{1, "GPU-x", "0000:01:00.0"}};
-  StreamAttributes attributes{2, 100, "job", "p", 1, 3, 0, "RANK", "h", "stdout", {"stderr"}, {}};
+  StreamAttributes attributes{2, 100,    "job", "p",      "",         1, 3,
+                              0, "RANK", "h",   "stdout", {"stderr"}, {}};
   const TemplateDef body{0xFFFFFFFFFFFFFFFFull, TemplateKind::body, 1,
                          std::string("step \x01 \0\xFF", 9)};
   const TemplateDef prefix{1, TemplateKind::prefix, 1, ""};
@@ -35,7 +36,11 @@ inline std::vector<wire::Frame> sample_frames() {
       Block{stream, "job", 5, huge, std::string("LGBK\0\xFF", 6)},
       Closed{stream, "job", huge, "exited"},
       GapReport{stream, "job", {1, std::nullopt, "deleted", 5}},
-      Heartbeat{-7, {{stream, "job", huge, 3}}, {{"p stdout", "pipe", "job"}}, 12},
+      Heartbeat{-7,
+                {{stream, "job", huge, 3}},
+                {{"p stdout", "pipe", "job"}},
+                12,
+                {"r.yaml:3: match: bad"}},
       Flush{huge},
       Welcome{1, "0.1.0", 1, huge, 1u << 20, 1'796'000'000'000'000'000},
       StreamState{stream.base, "job", true, {generation, {}}},

@@ -18,6 +18,13 @@ constexpr UnixNanos kNoon = 1'796'040'000 * kSecond;
 class Rules final : public RuleSet {
  public:
   void apply(std::string_view, std::string_view, Extraction& out) const override { out = {}; }
+  void apply(std::string_view, const MaskedBody&, TemplateId, std::string_view,
+             Extraction& out) const override {
+    out = {};
+  }
+  void find_secrets(std::string_view, std::vector<Secret>& out) const override { out.clear(); }
+  bool redacts() const override { return false; }
+  std::vector<RuleCost> costs() const override { return {}; }
   void apply_record(std::string_view record, std::string_view, Extraction& out) const override {
     seen.emplace_back(record);
     out.meta.push_back({"record", static_cast<std::int64_t>(seen.size()), false});

@@ -155,7 +155,7 @@ TEST_CASE("Template: the mask gives what its first, plain version gave, for any 
   MaskedBody fast, plain;
   for (int round = 0; round < 20'000; ++round) {
     std::string body;
-    const unsigned parts = random() % 12;
+    const auto parts = static_cast<unsigned>(random() % 12);
     for (unsigned i = 0; i < parts; ++i) {
       if (random() % 8 == 0) {
         body.push_back(static_cast<char>(random() % 256));

@@ -55,12 +55,13 @@ TEST_CASE("ModelJson: every member comes back, absent ones stay absent") {
   CHECK(through_text(full_process()) == full_process());
   CHECK(through_text(ProcessInfo{}) == ProcessInfo{});
 
-  StreamAttributes attributes{4,          std::numeric_limits<std::uint64_t>::max(),
-                              "j",        "h/1/2",
-                              1,          3,
-                              0,          "path",
-                              "h",        "stdout",
-                              {"stderr"}, {"/a", "/b"}};
+  StreamAttributes attributes{4,           std::numeric_limits<std::uint64_t>::max(),
+                              "j",         "h/1/2",
+                              "h/3/4",     1,
+                              3,           0,
+                              "path",      "h",
+                              "stdout",    {"stderr"},
+                              {"/a", "/b"}};
   CHECK(through_text(attributes) == attributes);
   CHECK(through_text(StreamAttributes{}) == StreamAttributes{});
 
