@@ -57,6 +57,8 @@ class Discovery {
   // watched changed, or a recheck is due. Costs a few system calls.
   bool changed_hint(BlockingToken&, UnixNanos now);
 
+  // The next scan gives all processes that are known, not only what changed.
+  void tell_again() { table_.tell_again(); }
   // pidfds: readable when a process of interest has exited. Changes with every scan().
   std::vector<int> exit_fds() const { return table_.exits().fds(); }
 
