@@ -131,6 +131,7 @@ Status App::open() {
   uplink.version = LGR_VERSION;
   uplink.token = config_.token;
   uplink.seed = std::random_device{}();
+  uplink.once = config_.once;
   if (config_.once) uplink.backoff_cap = std::chrono::milliseconds(2000);
   uplink_ = std::make_unique<Uplink>(std::move(uplink), io_.get_executor(), *spool_, *file_thread_,
                                      *transport_, heartbeats_, clock_);
@@ -272,7 +273,7 @@ asio::awaitable<bool> App::collect() {
   while (!stopping_) {
     // Without answers of the aggregator older files are not read: `once` must not wait for ever.
     if (uplink_->stats().connected) connected = clock_.now();
-    if (config_.once && clock_.now() - connected > kOnceConnect) break;
+    if (config_.once && (uplink_ended_ || clock_.now() - connected > kOnceConnect)) break;
     woken_ = false;
     auto turn = [collector = collector_.get()](BlockingToken& token) {
       return collector->turn(token);
@@ -332,7 +333,7 @@ asio::awaitable<Status> App::live() {
   auto close = [spool = spool_.get()](BlockingToken& token) { return spool->close(token); };
   const Status closed = co_await file_thread_->run(std::move(close));
   if (!closed.ok()) LGR_WARN("spool not closed error={}", closed.error().to_string());
-  uplink_->stop();
+  uplink_->stop(config_.once && all_stored_);
   if (metrics_server_ != nullptr) metrics_server_->stop(std::chrono::milliseconds(200));
   while (!uplink_ended_) co_await pause(std::chrono::milliseconds(20));
   tasks_->request_stop();

@@ -27,7 +27,10 @@ void Collector::discover(BlockingToken& token) {
   if (now < next_discover_) return;
   next_discover_ = now + discover_poll_;
   const UnixNanos wall = clock_.wall_now();
-  if (scanned_ && !follower_.wants_scan() && !discovery_.changed_hint(token, wall)) return;
+  const bool again = follower_.take_store_lost();
+  if (again) discovery_.tell_again();
+  if (scanned_ && !again && !follower_.wants_scan() && !discovery_.changed_hint(token, wall))
+    return;
   auto found = discovery_.scan(token, wall);
   ++stats_.scans;
   std::uint64_t suppressed = 0;
@@ -125,6 +128,8 @@ void Collector::publish() {
   stats_.abandoned = follow.abandoned;
   stats_.encode_errors = follow.encode_errors;
   stats_.paused = follow.no_space;
+  stats_.store_lost_bytes = follow.store_lost_bytes;
+  stats_.refilled_bytes = follow.refilled_bytes;
   stats_.waiting = follower_.waiting();
   stats_.not_captured = not_captured_.size();
 }

@@ -30,6 +30,9 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   put(out, "waiting_files", "gauge", collector.waiting);
   put(out, "not_captured", "gauge", collector.not_captured);
   put(out, "gaps_total", "counter", collector.gaps);
+  put(out, "store_lost_bytes_total", "counter", collector.store_lost_bytes);
+  put(out, "refilled_bytes_total", "counter", collector.refilled_bytes);
+  put(out, "revived_blocks_total", "counter", spool.revived_blocks);
   put(out, "spool_bytes", "gauge", spool.bytes);
   put(out, "spool_blocks", "gauge", spool.unacked_blocks);
   put(out, "spool_full_total", "counter", spool.full);
@@ -38,6 +41,7 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   put(out, "acked_blocks_total", "counter", uplink.acked_blocks);
   put(out, "sent_bytes_total", "counter", uplink.sent_bytes);
   put(out, "refused_total", "counter", uplink.refused_retryable);
+  put(out, "sent_plain_total", "counter", uplink.sent_plain);
   put(out, "connected", "gauge", uplink.connected ? 1 : 0);
   put(out, "connects_total", "counter", uplink.connects);
   const std::string dropped = "logarithm_agent_dropped_total";

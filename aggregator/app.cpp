@@ -1,5 +1,7 @@
 #include "aggregator/app.h"
 
+#include <malloc.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -19,6 +21,9 @@ namespace asio = boost::asio;
 constexpr std::size_t kWriterThreads = 2, kQueryThreads = 2;
 constexpr std::chrono::milliseconds kStopGrace{5000};
 constexpr std::chrono::seconds kUpkeepEvery{1};
+constexpr std::chrono::seconds kTrimEvery{5};
+// Each arena keeps its own free memory; the default is eight a core.
+constexpr int kArenas = 4;
 
 std::chrono::nanoseconds from_seconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -38,6 +43,7 @@ App::App(AggregatorConfig config, DataLock lock)
     : config_(std::move(config)), lock_(std::move(lock)) {}
 
 Status App::open() {
+  ::mallopt(M_ARENA_MAX, kArenas);
   writing_ = std::make_unique<WorkerPool>(kWriterThreads);
   querying_ = std::make_unique<WorkerPool>(kQueryThreads);
   upkeep_ = std::make_unique<WorkerPool>(1);
@@ -159,10 +165,24 @@ asio::awaitable<Status> App::maintain() {
     if (!more.ok() && limit.allow(clock_.now(), held)) {
       LGR_WARN("upkeep failed error={} held_back={}", more.error().message(), held);
     }
+    queries_->park_stalled();
+    give_back_memory();
     if (more.ok() && *more) continue;
     co_await clock_.sleep_for(kUpkeepEvery);
   }
   co_return Status();
+}
+
+// What queries held stays with the allocator otherwise, and the process as large as at its peak.
+void App::give_back_memory() {
+  const std::uint64_t done = queries_->total() + queries_->parked();
+  if (done == trimmed_at_ || clock_.now() < next_trim_) return;
+  trimmed_at_ = done;
+  next_trim_ = clock_.now() + kTrimEvery;
+  upkeep_->post([](BlockingToken&) {
+    ::malloc_trim(0);
+    return Status();
+  });
 }
 
 void App::write_metrics(std::string& out) const {
@@ -184,6 +204,7 @@ void App::write_metrics(std::string& out) const {
   number("unknown_frames_total", "counter", ingest.unknown_frames);
   number("protocol_errors_total", "counter", ingest.protocol_errors);
   number("refused_blocks_total", "counter", ingest.refused_blocks);
+  number("sessions_ended_after_loss_total", "counter", ingest.ended_after_loss);
   const net::HttpServerStats http = server_->stats();
   number("connections", "gauge", http.open);
   number("connections_refused_total", "counter", http.refused);
@@ -191,6 +212,7 @@ void App::write_metrics(std::string& out) const {
   number("http_abandoned_total", "counter", http.abandoned);
   const StoreCounters& store = storage_->counters();
   number("quarantined_total", "counter", store.quarantined.load());
+  number("vanished_shards_total", "counter", store.vanished.load());
   number("no_space_total", "counter", store.no_space.load());
   number("sealed_runs_total", "counter", store.sealed_runs.load());
 }

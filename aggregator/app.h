@@ -44,6 +44,7 @@ class App {
   boost::asio::awaitable<Status> maintain();
   boost::asio::awaitable<Status> serve();
   void stop();
+  void give_back_memory();
   void write_metrics(std::string& out) const;
 
   AggregatorConfig config_;
@@ -66,6 +67,8 @@ class App {
   std::unique_ptr<net::HttpServer> server_;
   std::unique_ptr<TaskGroup> tasks_;
   bool stopping_ = false;
+  std::uint64_t trimmed_at_ = 0;  // queries done as of the last trim
+  MonotonicTime next_trim_{};
 };
 
 }  // namespace logarithm::aggregator

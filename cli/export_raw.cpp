@@ -122,7 +122,9 @@ int export_raw(ApiClient& api, const std::string& job, const Filters& filters,
                const Params& stream_params, const std::string& directory, const Options& options) {
   auto body = api.get(job_path(job, "streams"), stream_params);
   if (!body.ok()) return fail(body.error());
-  auto parts = plan_raw(nlohmann::json::parse(*body, nullptr, false), filters);
+  // One file per stream; to stdout the parts follow one another by attempt.
+  const RawCuts cuts = directory.empty() ? RawCuts::where_they_change : RawCuts::never;
+  auto parts = plan_raw(nlohmann::json::parse(*body, nullptr, false), filters, cuts);
   if (!parts.ok()) return fail(parts.error());
   if (parts->empty()) return fail(Error(ErrorCode::not_found, "no stream matches"));
   RawExport exporter(api, job, options);

@@ -106,7 +106,8 @@ void name_files(std::vector<RawPart>& parts) {
   }
 }
 
-void add_stream(std::vector<RawPart>& parts, const Json& stream, const Wanted& wanted) {
+void add_stream(std::vector<RawPart>& parts, const Json& stream, const Wanted& wanted,
+                RawCuts cuts) {
   RawPart part;
   part.stream_id = string_of(stream, "id");
   part.generation = offset_of(stream, "generation");
@@ -124,11 +125,15 @@ void add_stream(std::vector<RawPart>& parts, const Json& stream, const Wanted& w
     part.attempt = number_of(version, "attempt");
     part.rank = number_of(version, "rank");
     part.name = string_of(version, "name");
-    const bool continues = !parts.empty() && parts.back().stream_id == part.stream_id &&
-                           parts.back().to == part.from && parts.back().attempt == part.attempt &&
-                           parts.back().rank == part.rank && parts.back().name == part.name;
-    if (continues) {
-      parts.back().to = part.to;
+    const bool follows =
+        !parts.empty() && parts.back().stream_id == part.stream_id && parts.back().to == part.from;
+    const bool alike = follows && parts.back().attempt == part.attempt &&
+                       parts.back().rank == part.rank && parts.back().name == part.name;
+    if (alike || (follows && cuts == RawCuts::never)) {
+      RawPart& grown = parts.back();
+      grown.to = part.to;
+      if (grown.attempt != part.attempt) grown.attempt.reset();
+      if (grown.rank != part.rank) grown.rank.reset();
     } else {
       parts.push_back(part);
     }
@@ -140,7 +145,7 @@ void add_stream(std::vector<RawPart>& parts, const Json& stream, const Wanted& w
 
 }  // namespace
 
-Result<std::vector<RawPart>> plan_raw(const Json& answer, const Filters& filters) {
+Result<std::vector<RawPart>> plan_raw(const Json& answer, const Filters& filters, RawCuts cuts) {
   const auto streams = answer.is_object() ? answer.find("streams") : answer.end();
   if (!answer.is_object() || streams == answer.end() || !streams->is_array()) {
     return Error(ErrorCode::corrupt, "the server's list of streams is not one");
@@ -148,7 +153,7 @@ Result<std::vector<RawPart>> plan_raw(const Json& answer, const Filters& filters
   LGR_TRY(const Wanted wanted, Wanted::make(filters));
   std::vector<RawPart> parts;
   for (const Json& stream : *streams) {
-    if (stream.is_object()) add_stream(parts, stream, wanted);
+    if (stream.is_object()) add_stream(parts, stream, wanted, cuts);
   }
   const auto order = [](const RawPart& part) {
     return std::make_tuple(part.attempt.value_or(-1), part.rank.value_or(-1), part.name,

@@ -24,9 +24,13 @@ struct RawPart {
   bool whole = true;                // the only part of its stream
 };
 
+// A file that served several attempts or ranks is cut where they change, or (`never`) given as one:
+// then it names only the attempt and rank that all of it has.
+enum class RawCuts { where_they_change, never };
+
 // The parts that `filters` pick from the answer of …/streams, by (attempt, rank, stream,
-// generation), offsets. A file that served several attempts or ranks is cut where they change.
-// Error{corrupt} when the answer is not what it should be.
-Result<std::vector<RawPart>> plan_raw(const nlohmann::json& answer, const Filters& filters);
+// generation), offsets. Error{corrupt} when the answer is not what it should be.
+Result<std::vector<RawPart>> plan_raw(const nlohmann::json& answer, const Filters& filters,
+                                      RawCuts cuts = RawCuts::where_they_change);
 
 }  // namespace logarithm::cli

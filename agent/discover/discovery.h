@@ -65,6 +65,8 @@ class Discovery {
   // ProcessTable::mention(). Lines about other hosts are ignored.
   void map_process(const MappedProcess& mapped, UnixNanos at);
 
+  // The next scan gives all processes that are known, not only what changed.
+  void tell_again() { table_.tell_again(); }
   // pidfds: readable when a process of interest has exited. Changes with every scan().
   std::vector<int> exit_fds() const { return table_.exits().fds(); }
 

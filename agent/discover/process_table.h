@@ -67,6 +67,8 @@ class ProcessTable {
   // Those whose facts changed since the last call, or whose last_seen moved by kReportAlive. Drops
   // what ended long ago.
   std::vector<ProcessInfo> take_changes(UnixNanos now);
+  // All count as changed.
+  void tell_again() { reported_.clear(); }
 
   // Cheap: has a process been made, has a watched one exited, is a recheck due?
   bool changed_hint(BlockingToken&, UnixNanos now) const;

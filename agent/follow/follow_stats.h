@@ -16,9 +16,13 @@ struct FollowStats {
   std::uint64_t abandoned = 0;     // deleted files given up unread, over their bound
   std::uint64_t handles_lost = 0;  // ESTALE, EIO
   std::uint64_t no_space = 0;      // appends refused: reading paused
+  std::uint64_t stale_names = 0;   // names that lead to a removed file: mounted one by one
   std::uint64_t open_errors = 0;
   std::uint64_t open_waits = 0;  // put off for want of descriptors
   std::uint64_t encode_errors = 0;
+  std::uint64_t store_losses = 0;      // streams of which the aggregator lost acknowledged bytes
+  std::uint64_t store_lost_bytes = 0;  // … and how many those were
+  std::uint64_t refilled_bytes = 0;    // of them read again
 };
 
 }  // namespace logarithm::agent

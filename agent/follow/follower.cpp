@@ -23,7 +23,10 @@ Follower::Follower(FollowOptions options, SourceFs& fs, const RuleSet& rules, St
       clock_(clock),
       parts_{rules, pool_, log, stats_, options_.block_bytes, options_.block_age, mapped_},
       watcher_(options_.inotify && !options_.once) {
-  for (StreamCheckpoint& checkpoint : log.recovered()) remember(checkpoint);
+  for (StreamCheckpoint& checkpoint : log.recovered()) {
+    remember(checkpoint);
+    resumed_ = true;
+  }
 }
 
 Follower::~Follower() = default;
@@ -79,6 +82,8 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (!stalled_) LGR_CHECK(swallow_no_space(run_endings(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(read_round(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(commit_all(token, !look_at_all)));
+  audit();
+  if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
   if (all) limit_open_files();
   if (!stalled_ && now_ >= next_forget_) {
     next_forget_ = now_ + std::chrono::minutes(1);
@@ -129,6 +134,7 @@ void Follower::update_watches() {
 
 bool Follower::finished() const {
   if (!targets_known_ || !endings_.empty() || stalled_) return false;
+  if (resumed_ && !audited()) return false;
   return std::all_of(targets_.begin(), targets_.end(), [](const auto& target) {
     if (target->done) return true;
     return target->tail != nullptr &&

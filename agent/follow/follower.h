@@ -14,6 +14,7 @@
 #include "agent/follow/dir_watcher.h"
 #include "agent/follow/ending_stream.h"
 #include "agent/follow/follow_stats.h"
+#include "agent/follow/refill.h"
 #include "agent/follow/source_fs.h"
 #include "agent/follow/stream_writer.h"
 #include "agent/follow/tailed_file.h"
@@ -84,6 +85,10 @@ class Follower {
   bool finished() const;
   // Stop: one last read of everything, unfinished lines stay in the files, blocks go to the log.
   Status drain(BlockingToken& token);
+
+  // True once after the aggregator was found to have lost stored data: facts that were told (of
+  // processes) must be told again.
+  bool take_store_lost() { return std::exchange(store_lost_, false); }
 
   // Size and spooled offset of every stream that is followed.
   std::vector<wire::StreamLag> lag() const;
@@ -162,6 +167,18 @@ class Follower {
   void look_for_data(BlockingToken& token, EndingStream& ending);
   Status run_endings(BlockingToken& token, StepReport& report);
   Status read_round(BlockingToken& token, StepReport& report);
+  // follower_refill.cpp: what the aggregator lost
+  void audit();
+  void ask_stored(const StreamBase& base);
+  void drop_question(const Audit::Question& question);
+  bool compared(const Audit::Question& question);
+  bool audited() const;
+  Status run_refills(BlockingToken& token, StepReport& report);
+  Result<bool> refill_some(BlockingToken& token, Refill& refill, StepReport& report);
+  Result<std::unique_ptr<SourceFile>> find_source(BlockingToken& token,
+                                                  const StreamCheckpoint& stream, const Tail* tail);
+  std::optional<StreamCheckpoint> checkpoint_of(const StreamId& stream) const;
+
   // follower_settle.cpp: closing and bounds
   bool may_drop(const Tail& tail) const;
   Status settle(BlockingToken& token, Tail& tail);
@@ -188,6 +205,10 @@ class Follower {
   std::deque<std::unique_ptr<EndingStream>> endings_;
   std::map<StreamBase, std::map<std::uint32_t, StreamCheckpoint>>
       known_;  // not live: newest of each
+  Audit audit_;
+  std::deque<std::unique_ptr<Refill>> refills_;
+  bool store_lost_ = false;
+  bool resumed_ = false;  // there were checkpoints of an earlier run
   std::set<StreamBase> copies_;
   std::set<std::string> exited_;
   std::vector<char> buffer_;

@@ -5,6 +5,7 @@
 #include "agent/follow/resume.h"
 #include "agent/follow/tail.h"
 #include "common/base/logging.h"
+#include "common/io/crc32c.h"
 
 // Where to go on with a file: our own checkpoints, the aggregator's ranges, or a new generation.
 namespace logarithm::agent {
@@ -159,6 +160,11 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
                                         std::min<std::uint64_t>(stored.position, 4 * kHeadBytes));
   if (!head.ok()) return {};
   checkpoint.head = masked_head(parts_.rules, std::move(*head));
+  Result<std::string> tail_bytes = read_range(
+      token, tail.file.file(),
+      stored.position - std::min<std::uint64_t>(stored.position, kTailBytes), stored.position);
+  if (!tail_bytes.ok()) return {};
+  checkpoint.tail_crc = crc32c(*tail_bytes);
   if (stored.generation.closed && stored.position == tail.file.facts().size) {
     checkpoint.closed = true;
     remember(checkpoint);

@@ -124,6 +124,13 @@ void Follower::look_at_target(BlockingToken& token, Target& target) {
     }
     bind(target, tail);
   }
+  if (found->links == 0 && path == target.facts.path && !std::exchange(target.stale, true)) {
+    ++stats_.stale_names;
+    LGR_WARN(
+        "the file was removed, and its name still leads to it: a mount of the single file? "
+        "What is written to its successor cannot be seen; mount the directory path={}",
+        path);
+  }
   if (options_.once && found->size == 0 && tail->state == Tail::State::fresh) target.done = true;
   const std::uint64_t read = tail->state == Tail::State::live     ? tail->writer->next_read()
                              : tail->state == Tail::State::closed ? tail->closed_at_size

@@ -24,7 +24,7 @@ namespace logarithm::agent {
 struct WriterParts {
   const RuleSet& rules;
   LongLinePool& pool;
-  StreamLog& log;
+  BlockLog& log;
   FollowStats& stats;
   std::size_t block_bytes;             // raw bytes after which a block is cut
   std::chrono::nanoseconds block_age;  // or this long after its first line

@@ -68,7 +68,8 @@ struct Follower::Target {
   FollowTarget facts;
   Tail* tail = nullptr;
   bool looked = false;
-  bool done = false;  // `once`: nothing (more) to read: missing, empty or unreadable
+  bool stale = false;  // its name leads to a removed file, which was told
+  bool done = false;   // `once`: nothing (more) to read: missing, empty or unreadable
 };
 
 }  // namespace logarithm::agent

@@ -32,13 +32,10 @@ struct StreamCheckpoint {
   bool operator==(const StreamCheckpoint&) const = default;
 };
 
-// Blocks and checkpoints, durable in append order (the spool).
-class StreamLog {
+// Where a stream's writer puts what it made.
+class BlockLog {
  public:
-  virtual ~StreamLog() = default;
-
-  // What the last run left: one checkpoint per stream generation that is not forgotten.
-  virtual std::vector<StreamCheckpoint> recovered() const = 0;
+  virtual ~BlockLog() = default;
 
   // Appends the checkpoint, with the block that leads to it when there is one. Error{no_space}: the
   // cap or the disk is full; nothing was written; the caller stops reading and tries again later.
@@ -48,6 +45,27 @@ class StreamLog {
                         const EncodedBlock* block) = 0;
   // A gap that lies in no block.
   virtual Status append_gap(BlockingToken&, const StreamCheckpoint& checkpoint, const Gap& gap) = 0;
+};
+
+// What is kept of a stream beside its checkpoint.
+struct KeptStream {
+  std::vector<StreamAttributes> versions;  // ascending; the newest, and older ones as far as kept
+  std::vector<Range> waiting;  // of blocks that are not acknowledged and gaps that are not told
+};
+
+// Blocks and checkpoints, durable in append order (the spool). A block need not end at the
+// checkpoint that comes with it: what the aggregator lost is appended again with the newest one.
+class StreamLog : public BlockLog {
+ public:
+  // What the last run left: one checkpoint per stream generation that is not forgotten.
+  virtual std::vector<StreamCheckpoint> recovered() const = 0;
+  virtual KeptStream kept(const StreamId& stream) const = 0;
+  // Acknowledged blocks that lie wholly in `lost` and are still here are appended again with
+  // `checkpoint`, and taken out of `lost`. One piece of the log a call: `next` is 0 at first, and
+  // false means that nothing is left to look at.
+  virtual Result<bool> revive(BlockingToken&, const StreamCheckpoint& checkpoint,
+                              std::vector<Range>& lost, std::uint64_t& next) = 0;
+
   // Process facts: kept (newest per key) until the aggregator has them.
   virtual Status append_processes(BlockingToken&, const std::vector<ProcessInfo>& processes) = 0;
   // True when every block of the stream up to `offset` is acknowledged by the aggregator.
@@ -69,6 +87,11 @@ class StreamOracle {
   // The newest answer since ask(); nullopt while there is none.
   virtual std::optional<wire::StreamState> answer(const StreamBase& base,
                                                   const std::string& job) = 0;
+  // The answer is not needed any more.
+  virtual void drop(const StreamBase& base, const std::string& job) = 0;
+  // How many sessions began. Whatever was acknowledged before a session may be lost in it: the
+  // aggregator's disk is not ours.
+  virtual std::uint64_t sessions() const = 0;
 };
 
 }  // namespace logarithm::agent

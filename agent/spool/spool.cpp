@@ -71,13 +71,18 @@ bool same_facts(const SpooledStream& stream, const StreamCheckpoint& checkpoint)
          stream.checkpoint.source == checkpoint.source;
 }
 
-// Puts the newest version in and drops those that no kept block uses.
+// Older versions are kept beside those that kept blocks use, for a block that must be made again.
+constexpr std::ptrdiff_t kKeptVersions = 16;
+
+// Puts the newest version in and drops the oldest, but none that a kept block uses.
 void update_versions(std::vector<StreamAttributes>& versions, const StreamAttributes& newest,
                      std::uint32_t oldest_used) {
-  std::erase_if(versions, [&](const StreamAttributes& version) {
-    return version.version >= newest.version || version.version < oldest_used;
-  });
+  std::erase_if(versions,
+                [&](const StreamAttributes& version) { return version.version >= newest.version; });
   versions.push_back(newest);
+  while (std::ssize(versions) > kKeptVersions && versions.front().version < oldest_used) {
+    versions.erase(versions.begin());
+  }
 }
 
 std::size_t room_for(const StreamCheckpoint& checkpoint, const EncodedBlock* block) {
@@ -155,7 +160,8 @@ Status Spool::write(BlockingToken& token, const StreamCheckpoint& checkpoint,
     added.push_back({index_.next_fact++, std::move(report)});
   }
   const bool was_closed = known && !found->second.forgotten && found->second.checkpoint.closed;
-  if (checkpoint.closed && !was_closed) {
+  // Told again with every such record: the aggregator may have lost it.
+  if (checkpoint.closed) {
     wire::Closed closed;
     closed.stream = id;
     closed.job = checkpoint.attributes.job;
@@ -222,8 +228,9 @@ Status Spool::write_facts(BlockingToken& token, std::vector<Fact> facts) {
 bool Spool::acknowledged(const StreamId& stream, std::uint64_t offset) const {
   const auto found = index_.streams.find(stream);
   if (found == index_.streams.end() || found->second.unacked.empty()) return true;
-  // Blocks of a stream are appended in the order of their offsets.
-  return index_.blocks.at(*found->second.unacked.begin()).range.first >= offset;
+  return std::all_of(
+      found->second.unacked.begin(), found->second.unacked.end(),
+      [&](std::uint64_t number) { return index_.blocks.at(number).range.first >= offset; });
 }
 
 Status Spool::forget(BlockingToken& token, const StreamId& stream) {

@@ -56,9 +56,10 @@ struct SpoolBatch {
 struct SpoolStats {
   std::atomic<std::uint64_t> bytes{0}, segments{0}, streams{0}, unacked_blocks{0};
   std::atomic<std::uint64_t> appended_blocks{0}, appended_bytes{0}, acked_blocks{0};
-  std::atomic<std::uint64_t> full{0};          // appends refused for want of space
-  std::atomic<std::uint64_t> write_errors{0};  // failed writes and syncs
-  std::atomic<std::uint64_t> lost_blocks{0};   // unreadable when they were to be sent
+  std::atomic<std::uint64_t> full{0};            // appends refused for want of space
+  std::atomic<std::uint64_t> write_errors{0};    // failed writes and syncs
+  std::atomic<std::uint64_t> lost_blocks{0};     // unreadable when they were to be sent
+  std::atomic<std::uint64_t> revived_blocks{0};  // acked, lost by the aggregator, sent again
   std::atomic<std::uint64_t> dead_letters{0}, dead_letters_dropped{0};
 };
 
@@ -82,6 +83,9 @@ class Spool final : public StreamLog {
   Status append(BlockingToken&, const StreamCheckpoint& checkpoint,
                 const EncodedBlock* block) override;
   Status append_gap(BlockingToken&, const StreamCheckpoint& checkpoint, const Gap& gap) override;
+  KeptStream kept(const StreamId& stream) const override;
+  Result<bool> revive(BlockingToken&, const StreamCheckpoint& checkpoint, std::vector<Range>& lost,
+                      std::uint64_t& next) override;
   Status append_processes(BlockingToken&, const std::vector<ProcessInfo>& processes) override;
   bool acknowledged(const StreamId& stream, std::uint64_t offset) const override;
   // Error{conflict} while blocks of the stream are not acked.
@@ -99,7 +103,8 @@ class Spool final : public StreamLog {
   // The aggregator has them. Durable lazily: a lost ack is only sent again.
   void ack(BlockingToken&, const std::vector<std::uint64_t>& blocks);
   void facts_done(BlockingToken&, const std::vector<std::uint64_t>& facts);
-  // The aggregator will never take this block: dead letter, and a gap `refused` in its place.
+  // The aggregator will never take this block, or this part of it: dead letter, and a gap `refused`
+  // in its place. A part that is not its end leaves the block waiting.
   void refused(BlockingToken&, std::uint64_t number, const wire::Refuse& refuse);
   // Neither block nor fact is waiting.
   bool drained() const { return index_.blocks.empty() && index_.facts.empty(); }

@@ -4,6 +4,8 @@
 #include "agent/spool/segment_reader.h"
 #include "agent/spool/spool.h"
 #include "common/base/logging.h"
+#include "common/block/block_reader.h"
+#include "common/model/ranges.h"
 
 // The part of the spool that gives back what is to be sent.
 namespace logarithm::agent {
@@ -121,6 +123,68 @@ std::vector<wire::StreamInfo> Spool::infos(const StreamId& id) const {
   return out;
 }
 
+KeptStream Spool::kept(const StreamId& stream) const {
+  KeptStream out;
+  const auto found = index_.streams.find(stream);
+  if (found == index_.streams.end()) return out;
+  out.versions = found->second.versions;
+  for (const std::uint64_t number : found->second.unacked) {
+    out.waiting.push_back(index_.blocks.at(number).range);
+  }
+  if (found->second.facts == 0) return out;
+  for (const auto& [id, fact] : index_.facts) {
+    const auto* report = std::get_if<wire::GapReport>(&fact.value);
+    if (report != nullptr && report->stream == stream && report->gap.to) {
+      out.waiting.push_back({report->gap.from, *report->gap.to});
+    }
+  }
+  return out;
+}
+
+Result<bool> Spool::revive(BlockingToken& token, const StreamCheckpoint& checkpoint,
+                           std::vector<Range>& lost, std::uint64_t& next) {
+  const auto found = index_.segments.lower_bound(next);
+  if (found == index_.segments.end() || lost.empty()) return false;
+  const std::uint64_t sequence = found->first;
+  const auto owner = index_.streams.find(checkpoint.stream);
+  auto bytes = read_file(token, files_, segment_path(options_.directory, sequence),
+                         segment_format::kMaxSegment);
+  if (!bytes.ok() || owner == index_.streams.end()) {
+    // What it held is read from the source again, or told as a gap.
+    if (!bytes.ok()) LGR_WARN("segment not searched error={}", bytes.error().to_string());
+    next = sequence + 1;
+    return true;
+  }
+  SegmentReader reader(*bytes);
+  while (const auto found_record = reader.next()) {
+    if (found_record->type != segment_format::RecordType::append) continue;
+    const auto record = decode_append(found_record->payload);
+    if (!record.ok() || !record->has_block || record->stream != checkpoint.stream) continue;
+    const Range range{record->first, record->end};
+    if (index_.blocks.contains(record->number) || !without({range}, lost).empty()) continue;
+    const auto& versions = owner->second.versions;
+    const bool known = std::any_of(versions.begin(), versions.end(), [&](const auto& version) {
+      return version.version == record->attributes_version;
+    });
+    auto header = parse_block_header(record->block);
+    if (!known || !header.ok()) continue;
+    // Appending may end segments and remove them, and so this one's index.
+    const auto segment = index_.segments.find(sequence);
+    if (segment == index_.segments.end()) break;
+    auto templates = definitions(token, segment->second, *record, {});
+    if (!templates.ok()) continue;
+    EncodedBlock block;
+    block.bytes = record->block;
+    block.header = std::move(*header);
+    block.templates = std::move(*templates);
+    LGR_CHECK(append(token, checkpoint, &block));
+    ++stats_.revived_blocks;
+    lost = without(std::move(lost), {range});
+  }
+  next = sequence + 1;
+  return true;
+}
+
 void Spool::give_infos(SpoolBatch& batch) const {
   if (batch.cursor.info_revision == index_.revision) return;
   std::map<std::uint64_t, StreamId> newer;
@@ -223,7 +287,7 @@ void Spool::refused(BlockingToken& token, std::uint64_t number, const wire::Refu
   facts.push_back({index_.next_fact++, std::move(report)});
   const Fact told = facts.front();
   if (!write_facts(token, std::move(facts)).ok()) index_.add_fact(told);
-  ack(token, {number});
+  if (whole || refuse.end >= block->block.end) ack(token, {number});
 }
 
 }  // namespace logarithm::agent

@@ -19,6 +19,11 @@ std::optional<wire::StreamState> OracleBook::answer(const StreamBase& base,
   return found == questions_.end() ? std::nullopt : found->second.answer;
 }
 
+void OracleBook::drop(const StreamBase& base, const std::string& job) {
+  const std::lock_guard lock(mutex_);
+  questions_.erase({base, job});
+}
+
 void OracleBook::connection_made() {
   const std::lock_guard lock(mutex_);
   for (auto& [key, question] : questions_) question.sent = question.answer.has_value();

@@ -21,6 +21,8 @@ class OracleBook {
   void ask(const StreamBase& base, const std::string& job);
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) const;
 
+  void drop(const StreamBase& base, const std::string& job);
+
   void connection_made();                // open questions are asked again
   std::vector<wire::StreamOpen> take();  // questions to send
   void put(wire::StreamState state);

@@ -35,7 +35,7 @@ boost::asio::awaitable<Status> Uplink::run() {
   tasks_ = &tasks;
   bool first = true;
   while (!stopping_) {
-    if (!first && hurry_) break;
+    if (!first && (hurry_ || (options_.once && never_))) break;
     if (!first) {
       MonotonicTime until = clock_.now() + backoff_.next();
       if (retry_after_) until = std::max(until, clock_.now() + *retry_after_);
@@ -61,7 +61,8 @@ boost::asio::awaitable<Status> Uplink::run() {
   co_return joined;
 }
 
-void Uplink::stop() {
+void Uplink::stop(bool for_good) {
+  for_good_ = for_good;
   stopping_ = true;
   notify();
 }
@@ -140,6 +141,7 @@ boost::asio::awaitable<Status> Uplink::session() {
   auto connected = co_await transport_.connect();
   if (!connected.ok()) {
     ++stats_.connect_errors;
+    never_ = connected.error().code() == ErrorCode::invalid;
     co_return connected.error();
   }
   connection_ = std::move(*connected);
@@ -161,6 +163,12 @@ boost::asio::awaitable<Status> Uplink::session() {
     ++stats_.disconnects;
   }
   if (clock_.now() - session_start_ >= kLongSession) backoff_.reset();
+  if (status.ok() && for_good_ && stats_.connected) {
+    wire::Goodbye goodbye;
+    goodbye.reason = "finished";
+    wire::Frame frame = std::move(goodbye);
+    status = co_await connection_->send(std::move(frame));
+  }
   if (status.ok()) {
     std::string reason = "stopping";
     co_await connection_->close(std::move(reason));
@@ -190,9 +198,10 @@ boost::asio::awaitable<Status> Uplink::read_loop(std::shared_ptr<Connection> con
 boost::asio::awaitable<Status> Uplink::send_loop() {
   while (!stopping_) {
     if (failure_) co_return *failure_;
+    // First of all the whole list: until then the aggregator calls our streams incomplete.
+    if (clock_.now() >= next_heartbeat_) LGR_CO_CHECK(co_await send_heartbeat());
     LGR_CO_CHECK(co_await send_asks());
     LGR_CO_CHECK(co_await send_infos_again());
-    if (clock_.now() >= next_heartbeat_) LGR_CO_CHECK(co_await send_heartbeat());
     if (!paused()) LGR_CO_CHECK(co_await send_resends());
     if (dirty_) {
       LGR_CO_CHECK(co_await send_new());
@@ -213,7 +222,8 @@ boost::asio::awaitable<Status> Uplink::send_loop() {
 void Uplink::on(wire::Goodbye&& goodbye) {
   retry_after_ = goodbye.retry_after_ms != 0 ? std::chrono::milliseconds(goodbye.retry_after_ms)
                                              : std::chrono::milliseconds(kNever);
-  if (goodbye.retry_after_ms == 0) LGR_ERROR("refused by the aggregator reason={}", goodbye.reason);
+  never_ = goodbye.retry_after_ms == 0;
+  if (never_) LGR_ERROR("refused by the aggregator reason={}", goodbye.reason);
   failure_ = Error(ErrorCode::unavailable, "aggregator says goodbye: " + goodbye.reason);
 }
 

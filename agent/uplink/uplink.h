@@ -34,6 +34,8 @@ struct UplinkOptions {
   std::chrono::milliseconds handshake{10000};
   std::chrono::milliseconds backoff_base{1000};
   std::chrono::milliseconds backoff_cap{30000};
+  bool once =
+      false;  // a refusal for good (a wrong token) ends run(); else it is tried every minute
   std::size_t batch_bytes = 1u << 20;  // of blocks taken from the spool at once
   std::uint64_t seed = 0;              // of the backoff's jitter
 };
@@ -52,7 +54,8 @@ struct UplinkStats {
   std::atomic<std::uint64_t> connects{0}, connect_errors{0}, disconnects{0};
   std::atomic<std::uint64_t> sent_blocks{0}, sent_bytes{0}, acked_blocks{0};
   std::atomic<std::uint64_t> refused_retryable{0}, refused_permanent{0}, recut{0}, not_yours{0};
-  std::atomic<std::uint64_t> unmatched{0};  // acks and refusals of nothing that is in flight
+  std::atomic<std::uint64_t> sent_plain{0};  // blocks encoded again without templates
+  std::atomic<std::uint64_t> unmatched{0};   // acks and refusals of nothing that is in flight
   std::atomic<std::int64_t> clock_offset{0}, clock_error{0};  // of the aggregator; 0 error: unknown
 };
 
@@ -69,8 +72,9 @@ class Uplink final : public StreamOracle {
 
   // Until stop(); everything it started has ended then.
   boost::asio::awaitable<Status> run();
-  // Ends the session politely, then run().
-  void stop();
+  // Ends the session politely, then run(). `for_good`: this agent does not come back, and need not
+  // be listed any more.
+  void stop(bool for_good = false);
   // The last chance (SIGTERM): if it waits between attempts, tries now; run() ends when an attempt
   // or the session fails.
   void hurry();
@@ -84,18 +88,25 @@ class Uplink final : public StreamOracle {
   void ask(const StreamBase& base, const std::string& job) override;
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) override;
 
+  void drop(const StreamBase& base, const std::string& job) override { oracle_.drop(base, job); }
+  std::uint64_t sessions() const override { return stats_.connects; }
+
   const UplinkStats& stats() const { return stats_; }
 
  private:
   struct InFlight {
     StreamId stream;
     std::string job;
-    Range range;
+    Range range;                // as sent: perhaps a part of the spooled block …
+    std::uint64_t all_end = 0;  // … which ends here
     std::size_t bytes = 0;
+    bool plain = false;
   };
   struct Resend {
     std::uint64_t resume_at = 0;
     bool with_infos = false;
+    bool plain = false;
+    std::size_t max_bytes = SIZE_MAX;  // after a refusal for the size
   };
   struct Flushing {
     std::uint64_t id = 0;  // 0: none
@@ -120,10 +131,11 @@ class Uplink final : public StreamOracle {
   boost::asio::awaitable<Status> send_again(std::uint64_t number, Resend how);
   boost::asio::awaitable<Status> send_infos_again();
   boost::asio::awaitable<Status> send_new();
-  boost::asio::awaitable<Status> send_block(SpooledBlock block);
+  boost::asio::awaitable<Status> send_block(SpooledBlock block, std::uint64_t all_end, bool plain);
   boost::asio::awaitable<Status> send_facts(std::vector<Fact> facts);
   boost::asio::awaitable<Status> send_flush();
   std::uint64_t budget() const;
+  std::size_t max_block() const;
   bool paused() const { return clock_.now() < pause_until_; }
 
   // uplink_receive.cpp: what the aggregator says
@@ -136,6 +148,7 @@ class Uplink final : public StreamOracle {
   void on(wire::Goodbye&& goodbye);
   void refuse_retryable(std::uint64_t number, const wire::Refuse& refuse);
   void refuse_permanent(std::uint64_t number, wire::Refuse refuse);
+  void give_up(std::uint64_t number, wire::Refuse refuse);
   void refuse_fact(const wire::Refuse& refuse);
   void done(std::vector<std::uint64_t> numbers);
   // Takes a block out of flight: acked, or to be sent again.
@@ -158,6 +171,8 @@ class Uplink final : public StreamOracle {
   std::atomic<bool> wake_posted_{false};
   TaskGroup* tasks_ = nullptr;
   bool stopping_ = false, hurry_ = false, idle_ = false;
+  bool for_good_ = false;  // stop(): not to come back
+  bool never_ = false;     // the aggregator does not want us
   std::optional<Error> last_error_;
   RateLimit loss_limit_{std::chrono::seconds(10)};
   std::optional<std::chrono::milliseconds> retry_after_;

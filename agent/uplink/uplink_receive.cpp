@@ -50,6 +50,18 @@ void Uplink::on(wire::Ack&& ack) {
     if (in_flight_.at(number).range.end <= ack.end) numbers.push_back(number);
   }
   if (numbers.empty()) ++stats_.unmatched;
+  // What comes after a piece of a block follows it.
+  std::erase_if(numbers, [this](std::uint64_t number) {
+    const InFlight sent = in_flight_.at(number);
+    if (sent.range.end >= sent.all_end) return false;
+    Resend rest;
+    rest.resume_at = sent.range.end;
+    rest.plain = sent.plain;
+    attempts_.erase(number);
+    land(number);
+    resends_[number] = rest;
+    return true;
+  });
   stats_.acked_blocks += numbers.size();
   done(std::move(numbers));
 }
@@ -103,6 +115,7 @@ void Uplink::refuse_retryable(std::uint64_t number, const wire::Refuse& refuse) 
   }
   Resend how;
   how.resume_at = sent.range.first;
+  how.plain = sent.plain;
   if (refuse.code == RefuseCode::overloaded || refuse.code == RefuseCode::no_space) {
     const auto pause = std::max(std::chrono::milliseconds(refuse.retry_after_ms), kLeastPause);
     pause_until_ = std::max(pause_until_, clock_.now() + pause);
@@ -114,7 +127,7 @@ void Uplink::refuse_retryable(std::uint64_t number, const wire::Refuse& refuse) 
                         refuse.message;
     return refuse_permanent(number, std::move(permanent));
   } else if (refuse.code == RefuseCode::overlap) {
-    if (refuse.resume_at >= sent.range.end) return done({number});
+    if (refuse.resume_at >= sent.all_end) return done({number});
     how.resume_at = std::max(refuse.resume_at, sent.range.first);
     ++stats_.recut;
   } else if (refuse.code == RefuseCode::unknown_stream) {
@@ -125,10 +138,40 @@ void Uplink::refuse_retryable(std::uint64_t number, const wire::Refuse& refuse) 
   resends_[number] = how;
 }
 
+// A block that is refused for good is encoded again without templates, or in smaller pieces: its
+// lines are whole, only this form of them is not wanted. What is refused then has no other form.
 void Uplink::refuse_permanent(std::uint64_t number, wire::Refuse refuse) {
+  using wire::RefuseCode;
+  const InFlight sent = in_flight_.at(number);
+  Resend how;
+  how.resume_at = sent.range.first;
+  how.plain = sent.plain;
+  if (refuse.code == RefuseCode::too_large) {
+    how.max_bytes = sent.bytes / 2;  // until one line alone is over it
+  } else if (refuse.code == RefuseCode::forbidden || sent.plain) {
+    return give_up(number, std::move(refuse));
+  } else {
+    how.plain = true;
+    attempts_.erase(number);
+  }
+  land(number);
+  resends_[number] = how;
+}
+
+void Uplink::give_up(std::uint64_t number, wire::Refuse refuse) {
   ++stats_.refused_permanent;
+  const InFlight sent = in_flight_.at(number);
+  refuse.stream = sent.stream;
+  refuse.job = sent.job;
+  refuse.first = sent.range.first;
+  refuse.end = sent.range.end;
   land(number);
   attempts_.erase(number);
+  if (sent.range.end < sent.all_end) {
+    Resend rest;
+    rest.resume_at = sent.range.end;
+    resends_[number] = rest;
+  }
   dirty_ = true;
   worker_.post([spool = &spool_, number, refuse = std::move(refuse)](BlockingToken& token) {
     spool->refused(token, number, refuse);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 
 #include "agent/uplink/recut.h"
 #include "agent/uplink/uplink.h"
@@ -70,19 +71,28 @@ boost::asio::awaitable<Status> Uplink::send_resends() {
 }
 
 boost::asio::awaitable<Status> Uplink::send_again(std::uint64_t number, Resend how) {
-  auto read = [spool = &spool_, number, how](BlockingToken& token) -> Result<SpooledBlock> {
+  const auto all_end = std::make_shared<std::uint64_t>(0);
+  const std::size_t most = std::min(how.max_bytes, max_block());
+  auto read = [spool = &spool_, number, how, most,
+               all_end](BlockingToken& token) -> Result<SpooledBlock> {
     LGR_TRY(SpooledBlock block, spool->read(token, number));
-    if (how.resume_at <= block.block.first) return block;
-    return recut(block, how.resume_at);
+    *all_end = block.block.end;
+    const bool whole = how.resume_at <= block.block.first && !how.plain;
+    if (whole && block.block.bytes.size() <= most) return block;
+    return recut(block, Recut{how.resume_at, how.plain, most});
   };
   Result<SpooledBlock> block = co_await worker_.run(std::move(read));
   if (!block.ok()) {
     if (block.error().code() == ErrorCode::not_found) co_return Status();
     // It can be neither sent nor cut: as if it had been refused.
-    auto drop = [spool = &spool_, number, why = block.error()](BlockingToken& token) {
+    ++stats_.refused_permanent;
+    auto drop = [spool = &spool_, number, how, all_end, why = block.error()](BlockingToken& token) {
       wire::Refuse refuse;
-      refuse.code = wire::RefuseCode::corrupt;
+      refuse.code = why.code() == ErrorCode::too_large ? wire::RefuseCode::too_large
+                                                       : wire::RefuseCode::corrupt;
       refuse.message = why.message();
+      refuse.first = how.resume_at;
+      refuse.end = *all_end;
       spool->refused(token, number, std::move(refuse));
       return Status();
     };
@@ -92,8 +102,13 @@ boost::asio::awaitable<Status> Uplink::send_again(std::uint64_t number, Resend h
     infos_again_.push_back(block->block.stream);
     LGR_CO_CHECK(co_await send_infos_again());
   }
+  if (how.plain) ++stats_.sent_plain;
   SpooledBlock ready = std::move(*block);
-  co_return co_await send_block(std::move(ready));
+  co_return co_await send_block(std::move(ready), *all_end, how.plain);
+}
+
+std::size_t Uplink::max_block() const {
+  return welcome_->max_block == 0 ? SIZE_MAX : welcome_->max_block;
 }
 
 std::uint64_t Uplink::budget() const {
@@ -102,7 +117,8 @@ std::uint64_t Uplink::budget() const {
   return std::min<std::uint64_t>(credit - in_flight_bytes_, options_.batch_bytes);
 }
 
-boost::asio::awaitable<Status> Uplink::send_block(SpooledBlock block) {
+boost::asio::awaitable<Status> Uplink::send_block(SpooledBlock block, std::uint64_t all_end,
+                                                  bool plain) {
   if (!block.templates.empty()) {
     wire::Templates templates;
     templates.templates = std::move(block.templates);
@@ -113,6 +129,8 @@ boost::asio::awaitable<Status> Uplink::send_block(SpooledBlock block) {
   sent.stream = block.block.stream;
   sent.job = block.block.job;
   sent.range = {block.block.first, block.block.end};
+  sent.all_end = all_end;
+  sent.plain = plain;
   sent.bytes = block.block.bytes.size();
   in_flight_bytes_ += sent.bytes;
   stats_.sent_bytes += sent.bytes;
@@ -164,8 +182,13 @@ boost::asio::awaitable<Status> Uplink::send_new() {
   }
   unflushed_infos_ = std::max(unflushed_infos_, cursor_.info_revision);
   for (SpooledBlock& block : batch.blocks) {
+    if (block.block.bytes.size() > max_block()) {
+      resends_[block.number].resume_at = block.block.first;  // in pieces
+      continue;
+    }
     SpooledBlock ready = std::move(block);
-    LGR_CO_CHECK(co_await send_block(std::move(ready)));
+    const std::uint64_t end = ready.block.end;
+    LGR_CO_CHECK(co_await send_block(std::move(ready), end, false));
   }
   co_return co_await send_facts(std::move(batch.facts));
 }

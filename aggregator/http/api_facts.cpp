@@ -88,7 +88,7 @@ class FactsTask final : public QueryTask {
 
 Api::Answer Api::jobs(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
-  auto place = queries_.try_admit();
+  auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   auto task = std::make_shared<JobsTask>(storage_, call.tenant, std::nullopt);
   auto running = queries_.run(task);
@@ -101,7 +101,7 @@ Api::Answer Api::jobs(Call call) {
 
 Api::Answer Api::job(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
-  auto place = queries_.try_admit();
+  auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   auto task = std::make_shared<JobsTask>(storage_, call.tenant, call.capture);
   auto running = queries_.run(task);
@@ -122,7 +122,7 @@ Api::Answer Api::streams(Call call) {
     co_return problem(400, trouble.parameter + ": " + spec.error().message(), trouble.position,
                       trouble.parameter);
   }
-  auto place = queries_.try_admit();
+  auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   const JobKey job{call.tenant, call.capture};
   auto task = std::make_shared<FactsTask>(storage_, job);
@@ -147,7 +147,7 @@ Api::Answer Api::streams(Call call) {
 
 Api::Answer Api::processes(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
-  auto place = queries_.try_admit();
+  auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   auto task = std::make_shared<FactsTask>(storage_, JobKey{call.tenant, call.capture});
   auto running = queries_.run(task);

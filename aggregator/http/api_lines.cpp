@@ -102,7 +102,7 @@ Api::Answer Api::lines(Call call) {
   if (parsed.refused) co_return std::move(*parsed.refused);
   auto place = queries_.try_admit();
   if (!place) co_return too_many_queries();
-  parsed.request.memory = queries_.options().memory;
+  parsed.request.memory = queries_.memory_share();
   parsed.request.clock = &queries_.clock();
   const JobKey job = parsed.request.job;
   const bool ndjson = parsed.request.ndjson;
@@ -213,7 +213,7 @@ Api::Answer Api::context(Call call) {
   if (!request.ok()) co_return problem_of(request.error());
   auto place = queries_.try_admit();
   if (!place) co_return too_many_queries();
-  request->memory = queries_.options().memory;
+  request->memory = queries_.memory_share();
   const bool all_ranks = request->all_ranks;
   auto task = std::make_shared<ContextTask>(storage_, std::move(*request));
   auto running = queries_.run(task);

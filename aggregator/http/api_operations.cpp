@@ -43,11 +43,12 @@ Api::Answer Api::status(Call call) {
   out.key("blocks").count(stats.blocks).key("inbox_blocks").count(stats.inbox_blocks);
   out.key("lines").count(stats.lines).key("bytes").big(stats.bytes);
   out.key("disk_bytes").big(stats.disk_bytes).key("wal_bytes").big(stats.wal_bytes);
+  out.key("quarantined").count(stats.quarantined).key("vanished").count(stats.vanished);
   out.end_object();
   out.key("queries").begin_object();
   out.key("running").count(queries_.running()).key("total").count(queries_.total());
   out.key("refused").count(queries_.refused()).key("timeouts").count(queries_.timeouts());
-  out.key("evicted").count(queries_.evicted());
+  out.key("evicted").count(queries_.evicted()).key("parked").count(queries_.parked());
   out.end_object();
   out.key("requests").begin_object();
   out.key("total").count(requests_).key("unauthenticated").count(unauthenticated_);
@@ -69,6 +70,7 @@ Api::Answer Api::metrics(Call) {
   metric(out, "queries_refused_total", "counter", queries_.refused());
   metric(out, "query_timeouts_total", "counter", queries_.timeouts());
   metric(out, "queries_evicted_total", "counter", queries_.evicted());
+  metric(out, "queries_parked_total", "counter", queries_.parked());
   metric(out, "requests_total", "counter", requests_);
   queries_.seconds().write(out, "logarithm_aggregator_query_seconds");
   if (more_metrics_) more_metrics_(out);

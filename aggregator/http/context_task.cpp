@@ -42,6 +42,7 @@ Status ContextTask::open(BlockingToken& token) {
 Status ContextTask::read_block(BlockingToken& token, const BlockRef& block) {
   LGR_TRY(std::vector<Line> lines, read_lines(token, *view_, block));
   const StreamJoin* join = view_->join_of(block);
+  LGR_CHECK(view_->derive_iterations(token, *join, lines));
   for (Line& line : lines) lines_.push_back(QueryLine{std::move(line), join});
   std::sort(lines_.begin(), lines_.end(), by_offset);
   return {};

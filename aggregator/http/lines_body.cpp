@@ -17,9 +17,14 @@ boost::asio::awaitable<Result<std::optional<std::string>>> LinesBody::next() {
     co_return Piece("{\"error\":" + problem_text(503, kEvicted, std::nullopt, "") + "}\n");
   }
   place_->waiting_since.reset();
+  place_->parked = false;
   auto working = work();
   auto piece = co_await std::move(working);
-  place_->waiting_since = queries_.clock().now();
+  if (ended_) {
+    drop();  // the client may be slow with the last piece, too
+  } else {
+    place_->waiting_since = queries_.clock().now();
+  }
   co_return piece;
 }
 
@@ -48,6 +53,7 @@ boost::asio::awaitable<Result<std::optional<std::string>>> LinesBody::work() {
 boost::asio::awaitable<Result<std::optional<std::string>>> RawBody::next() {
   if (!task_) co_return Error(ErrorCode::unavailable, kEvicted);
   place_->waiting_since.reset();
+  place_->parked = false;
   auto working = work();
   auto piece = co_await std::move(working);
   place_->waiting_since = queries_.clock().now();

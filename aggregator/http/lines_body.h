@@ -27,6 +27,7 @@ class LinesBody final : public net::BodyStream {
         place_(std::move(place)),
         end_record_(std::move(end_record)) {
     place_->give_up = [this] { drop(); };
+    place_->park = [this]() -> std::shared_ptr<void> { return task_ ? task_->park() : nullptr; };
   }
 
   boost::asio::awaitable<Result<std::optional<std::string>>> next() override;
@@ -54,6 +55,7 @@ class RawBody final : public net::BodyStream {
   RawBody(QueryRunner& queries, std::shared_ptr<RawTask> task, std::shared_ptr<QueryPlace> place)
       : queries_(queries), task_(std::move(task)), place_(std::move(place)) {
     place_->give_up = [this] { drop(); };
+    place_->park = [this]() -> std::shared_ptr<void> { return task_ ? task_->park() : nullptr; };
   }
 
   boost::asio::awaitable<Result<std::optional<std::string>>> next() override;

@@ -22,7 +22,8 @@ LinesTask::LinesTask(Storage& storage, LinesRequest request)
 Status LinesTask::open(BlockingToken& token) {
   scanner_.reset();
   LGR_TRY(auto view, open_job(token, storage_, request_.job));
-  if (view_) view->take_damage(*view_);
+  if (view_) damage_ = view_->damage();
+  view->take_damage(damage_);
   view_ = std::move(view);
   ScanLimits limits;
   limits.memory = request_.memory;
@@ -37,6 +38,20 @@ Status LinesTask::open(BlockingToken& token) {
 // Only once lines were given: until then there is no place to go on from.
 bool LinesTask::is_old() const {
   return request_.clock != nullptr && last_ && request_.clock->now() - opened_ > kSnapshotAge;
+}
+
+std::shared_ptr<void> LinesTask::park() {
+  struct Held {
+    std::unique_ptr<JobView> view;
+    std::unique_ptr<Scanner> scanner;  // refers to the view
+  };
+  // Without a last line there is no place to go on from; a renewal needs the clock, too.
+  if (!view_ || !last_ || finished_ || request_.clock == nullptr) return nullptr;
+  damage_ = view_->damage();
+  auto held = std::make_shared<Held>();
+  held->view = std::move(view_);
+  held->scanner = std::move(scanner_);
+  return held;
 }
 
 void LinesTask::end_with_cursor() {

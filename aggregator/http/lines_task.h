@@ -34,6 +34,9 @@ class LinesTask final : public QueryTask {
   // For NDJSON true when a piece is there, for a page when it is whole.
   Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override;
 
+  // Goes on from the last line, with a snapshot as of then.
+  std::shared_ptr<void> park() override;
+
   // What was made since the last call: "{…},{…}" of a page, "{…}\n{…}\n" of records.
   std::string take_text() { return writer_.take(); }
   bool finished() const { return finished_; }
@@ -41,7 +44,7 @@ class LinesTask final : public QueryTask {
   const std::optional<Cursor>& next() const { return next_; }
   // After the first step() that did not fail.
   const JobView& view() const { return *view_; }
-  const Predicate& predicate() const { return scanner_->plan().predicate; }
+  const Predicate& predicate() const { return request_.plan.predicate; }
 
  private:
   // A page stops here, short of its limit; the cursor goes on.
@@ -57,6 +60,7 @@ class LinesTask final : public QueryTask {
   LinesRequest request_;
   std::unique_ptr<JobView> view_;
   std::unique_ptr<Scanner> scanner_;
+  JobView::Damage damage_;  // of the views before
   MonotonicTime opened_{};
   JsonWriter writer_;
   std::uint64_t written_ = 0;

@@ -32,6 +32,36 @@ std::shared_ptr<QueryPlace> QueryRunner::try_admit() {
   return place;
 }
 
+std::shared_ptr<QueryPlace> QueryRunner::try_admit_light() {
+  if (*light_ >= options_.max_light) {
+    ++refused_;
+    return nullptr;
+  }
+  ++total_;
+  return std::make_shared<QueryPlace>(light_);
+}
+
+void QueryRunner::park_stalled() {
+  for (const auto& weak : places_) {
+    auto place = weak.lock();
+    if (!place || place->parked || !place->waiting_since || !place->park) continue;
+    if (clock_.now() - *place->waiting_since < options_.park_after) continue;
+    auto left = place->park();
+    place->parked = true;
+    if (!left) continue;
+    ++parked_;
+    pool_.post([left = std::move(left)](BlockingToken&) mutable {
+      left.reset();
+      return Status();
+    });
+  }
+}
+
+std::size_t QueryRunner::memory_share() const {
+  static constexpr std::size_t kLeast = 8u << 20;
+  return std::max(kLeast, options_.memory / std::max<std::size_t>(*running_, 1));
+}
+
 boost::asio::awaitable<Status> QueryRunner::run(std::shared_ptr<QueryTask> task) {
   const auto state = co_await boost::asio::this_coro::cancellation_state;
   const MonotonicTime begin = clock_.now(), deadline = begin + options_.deadline;

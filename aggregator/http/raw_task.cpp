@@ -70,9 +70,8 @@ Result<bool> RawTask::step(BlockingToken& token, const std::function<bool()>& ti
     opened_ = true;
     return true;
   }
-  if (request_.clock != nullptr && request_.clock->now() - opened_at_ > kSnapshotAge) {
-    LGR_CHECK(open(token));
-  }
+  const bool old = request_.clock != nullptr && request_.clock->now() - opened_at_ > kSnapshotAge;
+  if (!view_ || old) LGR_CHECK(open(token));
   piece_.clear();
   while (next_ < blocks_.size() && piece_.size() < kPieceBytes) {
     if (time_is_up()) return !piece_.empty();
@@ -88,6 +87,11 @@ Result<bool> RawTask::step(BlockingToken& token, const std::function<bool()>& ti
     ++next_;
   }
   return true;
+}
+
+std::shared_ptr<void> RawTask::park() {
+  if (!opened_ || finished() || !view_) return nullptr;
+  return std::shared_ptr<void>(std::move(view_));
 }
 
 std::size_t RawTask::gaps() const {

@@ -25,6 +25,8 @@ class RawTask final : public QueryTask {
   // True when a piece is there, or the end. The first call finds the stream and gives no piece.
   Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override;
 
+  std::shared_ptr<void> park() override;
+
   std::string take_piece() { return std::move(piece_); }
   bool finished() const { return opened_ && next_ == blocks_.size(); }
   // How many gaps left bytes out.

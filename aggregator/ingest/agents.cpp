@@ -32,6 +32,11 @@ void AgentRegistry::connected(const std::string& tenant, const wire::Hello& hell
   agent.status.connected_since = now;
 }
 
+void AgentRegistry::forget(const std::string& tenant, const std::string& agent) {
+  std::lock_guard lock(mutex_);
+  agents_.erase(Key(tenant, agent));
+}
+
 void AgentRegistry::disconnected(const std::string& tenant, const std::string& agent) {
   std::lock_guard lock(mutex_);
   if (auto at = agents_.find(Key(tenant, agent)); at != agents_.end()) {

@@ -36,6 +36,8 @@ class AgentRegistry {
   static constexpr std::size_t kMaxRuleProblems = 500;  // per agent; more are counted only
 
   void connected(const std::string& tenant, const wire::Hello& hello, UnixNanos now);
+  // It does not come back: an import that is done.
+  void forget(const std::string& tenant, const std::string& agent);
   void disconnected(const std::string& tenant, const std::string& agent);
   void heartbeat(const std::string& tenant, const std::string& agent,
                  const wire::Heartbeat& heartbeat, UnixNanos now);

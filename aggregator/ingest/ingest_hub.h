@@ -30,6 +30,7 @@ struct IngestOptions {
 struct IngestStats {
   std::uint64_t sessions = 0;  // open now
   std::uint64_t frames = 0, unknown_frames = 0, protocol_errors = 0, refused_blocks = 0;
+  std::uint64_t ended_after_loss = 0;  // sessions, so that agents compare what is stored
 };
 
 // What the sessions share. Lives on one I/O thread, as all sessions do; collaborators outlive it.

@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <map>
 
+#include "common/base/logging.h"
 #include "common/block/block_reader.h"
 
 namespace logarithm::aggregator {
@@ -54,6 +55,7 @@ void IngestSession::on(wire::Hello&& hello) {
   }
   agent_ = IngestHub::AgentKey(*tenant, hello.agent);
   state_ = State::open;
+  losses_ = hub_.storage_.losses();
   ++hub_.stats_.sessions;
   const UnixNanos now = hub_.clock_.wall_now();
   if (auto previous = hub_.replace(agent_, shared_from_this())) {
@@ -98,7 +100,15 @@ void IngestSession::on(wire::GapReport&& report) {
   submit_fact(job, std::move(report));
 }
 
+bool IngestSession::end_after_loss() {
+  if (state_ != State::open || hub_.storage_.losses() == losses_) return false;
+  ++hub_.stats_.ended_after_loss;
+  end("stored data was lost: compare what is there", kRetry);
+  return true;
+}
+
 void IngestSession::on(wire::Heartbeat&& heartbeat) {
+  if (end_after_loss()) return;
   const UnixNanos received = hub_.clock_.wall_now();
   hub_.agents_.heartbeat(agent_.first, agent_.second, heartbeat, received);
   hub_.leases_.heard_of(agent_.first, agent_.second);
@@ -113,6 +123,12 @@ void IngestSession::on(wire::Flush&& flush) {
   if (flushes_.size() >= hub_.options_.max_waiting) return protocol_error("too many flushes");
   flushes_.emplace_back(next_ticket_, flush.id);
   finish_ticket(0);
+}
+
+void IngestSession::on(wire::Goodbye&& goodbye) {
+  LGR_INFO("agent finished agent={} reason={}", agent_.second, goodbye.reason);
+  hub_.agents_.forget(agent_.first, agent_.second);
+  end("goodbye", kRetry);
 }
 
 // ---- what is stored

@@ -51,8 +51,11 @@ class IngestSession : public std::enable_shared_from_this<IngestSession> {
   void on(wire::GapReport&& report);
   void on(wire::Heartbeat&& heartbeat);
   void on(wire::Flush&& flush);
+  void on(wire::Goodbye&& goodbye);
 
   void send(const wire::Frame& frame);
+  // Ends the session, so that the agent compares again, when stored data was lost meanwhile.
+  bool end_after_loss();
   void protocol_error(std::string reason);
   void refuse(const wire::Block& envelope, wire::RefuseCode code, std::string message,
               std::uint32_t retry_after_ms);
@@ -83,6 +86,7 @@ class IngestSession : public std::enable_shared_from_this<IngestSession> {
   FrameSink* sink_;  // null after on_disconnect()
   State state_ = State::waiting_for_hello;
   IngestHub::AgentKey agent_;  // tenant, agent; set by the hello
+  std::uint64_t losses_ = 0;   // of the storage, as of the hello
 
   std::uint64_t next_ticket_ = 1;
   std::set<std::uint64_t> pending_;                              // submissions not committed yet

@@ -42,6 +42,7 @@ void IngestSession::submit_fact(const std::string& job, IngestItem item) {
 
 void IngestSession::on_fact_done(std::uint64_t ticket,
                                  Result<std::vector<IngestOutcome>> outcomes) {
+  if (end_after_loss()) return finish_ticket(ticket);
   if (!outcomes.ok()) {
     end("storage: " + outcomes.error().message(), std::chrono::milliseconds(kRetryNoSpaceMs));
   } else {
@@ -161,6 +162,7 @@ void IngestSession::on(wire::Block&& block) {
 void IngestSession::on_block_done(const BlockTicket& block,
                                   Result<std::vector<IngestOutcome>> outcomes) {
   in_flight_ -= block.bytes;
+  if (end_after_loss()) return finish_ticket(block.ticket);
   const wire::Block& envelope = block.envelope;
   if (!outcomes.ok()) {
     detach_templates(envelope.job, block.attached);

@@ -72,6 +72,7 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
   LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
 
   const StreamJoin* join = view.join_of(block);
+  LGR_CHECK(view.derive_iterations(token, *join, lines));
   std::vector<std::pair<OrderKey, std::size_t>> chosen;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const OrderKey key{lines[i].time, join->facts->id, lines[i].offset};
@@ -92,6 +93,7 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
   }
   if (parts != kAllParts) {
     LGR_TRY(lines, open.lines(token, view, kAllParts));
+    LGR_CHECK(view.derive_iterations(token, *join, lines));
   }
   out.rows.reserve(chosen.size());
   for (const auto& [key, index] : chosen) {
@@ -109,6 +111,7 @@ Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const Bloc
   const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
   LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
   const StreamJoin* join = view.join_of(block);
+  LGR_CHECK(view.derive_iterations(token, *join, lines));
   std::uint64_t count = 0;
   for (const Line& line : lines) {
     if (!in_time(plan, line.time)) continue;

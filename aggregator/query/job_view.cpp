@@ -48,6 +48,31 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
   }
 }
 
+Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
+                                  std::vector<Line>& lines) {
+  const auto lacks = [](const Line& line) { return !line.iteration.has_value(); };
+  if (!join.may_derive_iteration() || std::none_of(lines.begin(), lines.end(), lacks)) return {};
+  auto known = iterations_.find(join.attributes->process);
+  if (known == iterations_.end()) {
+    LGR_TRY(std::vector<IterationStart> starts,
+            snapshot_->iterations(token, join.attributes->process));
+    std::sort(starts.begin(), starts.end());
+    known = iterations_.emplace(join.attributes->process, std::move(starts)).first;
+  }
+  const std::vector<IterationStart>& starts = known->second;
+  if (starts.empty()) return {};
+  for (Line& line : lines) {
+    if (!lacks(line)) continue;
+    const auto after =
+        std::partition_point(starts.begin(), starts.end(),
+                             [&](const IterationStart& start) { return start.time <= line.time; });
+    if (after == starts.begin()) continue;
+    line.iteration = std::prev(after)->iteration;
+    line.flags |= line_flag::derived_iteration;
+  }
+  return {};
+}
+
 bool JobView::note_damage(const BlockRef& block, const Error& error) {
   if (error.code() != ErrorCode::corrupt) return false;
   const StreamId& stream = snapshot_->streams()[block.stream].id;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +24,9 @@ struct StreamJoin {
   std::optional<std::int32_t> rank;     // of lines without a wrapper's rank
   // The process has a rank: it stays, whatever a wrapper says.
   bool rank_is_fixed = false;
+
+  // Lines without an iteration may get one from the process.
+  bool may_derive_iteration() const { return !attributes->process.empty(); }
 
   // Wrappers (CRI, docker) say per line which output it was, unless the file itself is one.
   bool outputs_may_differ() const {
@@ -47,6 +51,10 @@ class JobView {
   const StreamJoin* join_at(std::size_t stream, std::uint64_t offset) const;
   std::optional<std::size_t> find_stream(const StreamId& id) const;
 
+  // Gives lines whose stream said no iteration the one that their process was in, as its other
+  // streams tell; they are flagged as derived.
+  Status derive_iterations(BlockingToken& token, const StreamJoin& join, std::vector<Line>& lines);
+
   // Blocks that could not be read. An answer leaves them out and its completeness says so: one bad
   // sector must not hide the rest of a job.
   struct Damage {
@@ -56,7 +64,7 @@ class JobView {
   // True, and noted, when `error` means that the block is damaged.
   bool note_damage(const BlockRef& block, const Error& error);
   const Damage& damage() const { return damage_; }
-  void take_damage(const JobView& older) { damage_ = older.damage_; }
+  void take_damage(Damage damage) { damage_ = std::move(damage); }
 
  private:
   JobKey key_;
@@ -64,6 +72,7 @@ class JobView {
   StreamAttributes no_attributes_;
   Damage damage_;
   std::vector<std::vector<StreamJoin>> joins_;
+  std::map<std::string, std::vector<IterationStart>> iterations_;  // by process, ascending by time
 };
 
 // A line with what is joined to it. Valid while its JobView lives.

@@ -214,7 +214,13 @@ class Judge {
     return seen.verdict();
   }
 
+  // What the lines lack they may get from their process, and nobody can tell which.
+  bool may_be_derived() const {
+    return join_.may_derive_iteration() && !header_->all_have_iteration;
+  }
+
   Verdict iteration(const Predicate& predicate) {
+    if (may_be_derived()) return Verdict::maybe;
     if (!header_->iteration) {
       Candidates seen(predicate);
       seen.absent();
@@ -228,6 +234,7 @@ class Judge {
   }
 
   Verdict flags(const Predicate& predicate) {
+    if (may_be_derived()) return Verdict::maybe;
     Candidates seen(predicate);
     bool known = true;
     std::uint32_t left = header_->flags_any;

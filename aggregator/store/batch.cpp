@@ -188,15 +188,16 @@ Result<IngestOutcome> Batch::put_cut(const wire::Block& block, const BlockReader
     if (at == texts.end()) return std::nullopt;
     return at->second;
   };
-  auto piece = cut_block(reader, cut_at, lookup);
+  auto piece = cut_block(reader, cut_at, lookup, false);
   if (!piece.ok()) return refuse_block(block, wire::RefuseCode::corrupt, piece.error().message());
+  bool conflict = false;
   for (const TemplateDef& definition : piece->templates) {
     LGR_TRY(auto put, shard_.put_template(token_, definition));
-    if (put == Shard::PutTemplate::stored) continue;
-    IngestOutcome outcome = refuse_block(block, wire::RefuseCode::template_conflict,
-                                         "a fingerprint with another text is stored");
-    outcome.refuse->templates.push_back(definition.id);
-    return outcome;
+    conflict = conflict || put == Shard::PutTemplate::conflict;
+  }
+  if (conflict) {
+    piece = cut_block(reader, cut_at, lookup, true);
+    if (!piece.ok()) return refuse_block(block, wire::RefuseCode::corrupt, piece.error().message());
   }
   wire::Block cut;
   cut.stream = block.stream;

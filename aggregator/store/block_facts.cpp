@@ -67,9 +67,10 @@ Result<BlockFacts> facts_of(const BlockReader& block) {
 }
 
 Result<EncodedBlock> cut_block(const BlockReader& block, std::uint64_t cut_at,
-                               const TemplateLookup& lookup) {
+                               const TemplateLookup& lookup, bool plain) {
   const BlockHeader& header = block.header();
   BlockWriter writer(header.stream, header.attributes_version);
+  writer.set_plain(plain);
   LGR_TRY(auto lines, block.lines(BlockPart::facts | BlockPart::fields | BlockPart::text, lookup));
   writer.set_first(header.first);
   for (Line& line : lines) {

@@ -31,8 +31,8 @@ Result<BlockFacts> facts_of(const BlockReader& block);
 
 // The lines and gaps of `block` in [first, cut_at), as a block of its own. A line across `cut_at`
 // is shortened and flagged `partial` where its bytes are plain file bytes; else it becomes a gap
-// `overlap_cut`.
+// `overlap_cut`. `plain`: without templates.
 Result<EncodedBlock> cut_block(const BlockReader& block, std::uint64_t cut_at,
-                               const TemplateLookup& lookup);
+                               const TemplateLookup& lookup, bool plain);
 
 }  // namespace logarithm::aggregator

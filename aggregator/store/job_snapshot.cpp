@@ -104,6 +104,25 @@ Result<std::string> SqliteSnapshot::read_block(BlockingToken& token, const Block
   return bytes;
 }
 
+Result<std::vector<IterationStart>> SqliteSnapshot::iterations(BlockingToken& token,
+                                                               const std::string& process) {
+  std::map<std::int64_t, UnixNanos> first;  // the same iteration may lie in several parts
+  for (const auto& reader : view_.readers) {
+    LGR_TRY(Statement rows, reader->prepare("SELECT iteration, first_time FROM iterations WHERE "
+                                            "process=(SELECT id FROM processes WHERE key=?)"));
+    rows.bind_all(process);
+    for (;;) {
+      LGR_TRY(bool more, rows.step(token));
+      if (!more) break;
+      const auto [at, added] = first.emplace(rows.integer(0), rows.integer(1));
+      if (!added) at->second = std::min(at->second, rows.integer(1));
+    }
+  }
+  std::vector<IterationStart> result;
+  for (const auto& [iteration, time] : first) result.push_back({time, iteration});
+  return result;
+}
+
 Result<std::string> SqliteSnapshot::block_header(BlockingToken& token, const BlockRef& block) {
   return read_block(token, block, false);
 }

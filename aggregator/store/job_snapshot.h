@@ -23,6 +23,8 @@ class SqliteSnapshot final : public JobSnapshot {
   const std::vector<StreamFacts>& streams() const override { return view_.facts->streams; }
   const std::vector<ProcessFacts>& processes() const override { return view_.facts->processes; }
   Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) override;
+  Result<std::vector<IterationStart>> iterations(BlockingToken&,
+                                                 const std::string& process) override;
   Result<std::string> block_header(BlockingToken&, const BlockRef& block) override;
   Result<std::string> block_bytes(BlockingToken&, const BlockRef& block) override;
   Result<std::optional<std::string_view>> template_text(BlockingToken&, std::uint64_t shard,

@@ -9,6 +9,7 @@
 #include "aggregator/store/directory_listing.h"
 #include "aggregator/store/range_set.h"
 #include "common/base/logging.h"
+#include "common/model/ranges.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -47,20 +48,25 @@ Result<std::shared_ptr<JobStore>> JobStore::open(BlockingToken& token, Catalogue
                                                  const Catalogue::Job& job, std::string directory,
                                                  const JobStoreOptions& options, const Clock& clock,
                                                  StoreCounters& counters) {
-  std::error_code problem;
-  std::filesystem::create_directories(directory, problem);
-  if (problem) return errno_error(problem.value(), "create " + directory);
   auto store = std::shared_ptr<JobStore>(
       new JobStore(catalogue, job, std::move(directory), options, clock, counters));
-  LGR_TRY(PartFiles files, list_parts(store->directory_));
-  store->next_part_ = files.next;
   std::lock_guard lock(store->write_);
-  for (std::uint32_t part : files.parts) LGR_CHECK(store->open_part(token, part));
-  if (store->parts_.empty()) {
-    LGR_CHECK(store->open_part(token, store->next_part_++));
-    if (store->parts_.empty()) return Error(ErrorCode::io, "the new part is damaged already");
-  }
+  LGR_CHECK(store->open_all(token));
   return store;
+}
+
+Status JobStore::open_all(BlockingToken& token) {
+  std::error_code problem;
+  std::filesystem::create_directories(directory_, problem);
+  if (problem) return errno_error(problem.value(), "create " + directory_);
+  LGR_TRY(PartFiles files, list_parts(directory_));
+  // Never the number of a part that was there once: readers know parts by their numbers.
+  next_part_ = std::max(next_part_, files.next);
+  for (std::uint32_t part : files.parts) LGR_CHECK(open_part(token, part));
+  if (!parts_.empty()) return {};
+  LGR_CHECK(open_part(token, next_part_++));
+  if (parts_.empty()) return Error(ErrorCode::io, "the new part is damaged already");
+  return {};
 }
 
 Status JobStore::open_part(BlockingToken& token, std::uint32_t part) {
@@ -74,6 +80,7 @@ Status JobStore::open_part(BlockingToken& token, std::uint32_t part) {
   auto shard = open();
   if (!shard.ok() && shard.error().code() == ErrorCode::corrupt) {
     counters_.quarantined.fetch_add(1);
+    counters_.losses.fetch_add(1);
     LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, shard.error().to_string());
     LGR_CHECK(quarantine(token, path));
     return catalogue_.remove_part(token, job_, part);
@@ -132,12 +139,14 @@ void JobStore::after_failure(BlockingToken& token, const Error& error) {
   if (moved.ok() && newest) moved = open_part(token, next_part_++);
   if (!moved.ok()) LGR_ERROR("no new shard error=\"{}\"", moved.error().to_string());
   part_count_.store(parts_.size());
+  counters_.losses.fetch_add(1);
 }
 
 Result<std::vector<IngestOutcome>> JobStore::apply(BlockingToken& token,
                                                    const std::vector<IngestItem>& items,
                                                    bool refuse_blocks) {
   std::lock_guard lock(write_);
+  LGR_CHECK(let_go_of_vanished(token));
   if (parts_.empty()) LGR_CHECK(open_part(token, next_part_++));
   LGR_CHECK(roll_if_full(token));
   Shard& shard = *parts_.back();
@@ -155,6 +164,11 @@ Result<std::vector<IngestOutcome>> JobStore::apply(BlockingToken& token,
     // Whatever is wrong with the catalogue, the shard is not damaged by it.
     if (!named.ok()) return Error(ErrorCode::unavailable, named.error().message());
     LGR_CHECK(transaction.commit());
+    // Not into the void: what was committed must lie where it will be found.
+    LGR_TRY(const Shard::Place place, shard.place(token));
+    if (place != Shard::Place::here) {
+      return Error(ErrorCode::unavailable, "the shard was removed while it was written");
+    }
     counters_.blocks.fetch_add(batch.counts().blocks);
     counters_.lines.fetch_add(batch.counts().lines);
     counters_.bytes.fetch_add(batch.counts().bytes);
@@ -186,6 +200,8 @@ Result<std::vector<StoredGeneration>> JobStore::stored(BlockingToken& token, Str
         generation.tail_crc = stream->tail_crc;
       }
       generation.closed = generation.closed || stream->closed;
+      LGR_TRY(const std::vector<Range> gaps, part->gaps(token, *stream));
+      generation.lost.insert(generation.lost.end(), gaps.begin(), gaps.end());
       if (!stream->versions.empty()) {
         generation.last_version =
             std::max(generation.last_version, stream->versions.rbegin()->first);
@@ -193,7 +209,11 @@ Result<std::vector<StoredGeneration>> JobStore::stored(BlockingToken& token, Str
     }
   }
   std::vector<StoredGeneration> result;
-  for (auto& [number, generation] : generations) result.push_back(std::move(generation));
+  for (auto& [number, generation] : generations) {
+    // A gap in a block says nothing that its range does not.
+    generation.lost = without(std::move(generation.lost), generation.ranges);
+    result.push_back(std::move(generation));
+  }
   return result;
 }
 

@@ -19,6 +19,8 @@ namespace logarithm::aggregator {
 struct StoreCounters {
   std::atomic<std::uint64_t> blocks{0}, lines{0}, bytes{0};
   std::atomic<std::uint64_t> sealed_runs{0}, unmergeable_runs{0}, quarantined{0}, no_space{0};
+  std::atomic<std::uint64_t> vanished{0};  // shards that were removed or replaced by others
+  std::atomic<std::uint64_t> losses{0};    // events after which less may be stored than was told
 };
 
 struct JobStoreOptions {
@@ -42,6 +44,8 @@ class JobStore {
   Result<std::vector<IngestOutcome>> apply(BlockingToken&, const std::vector<IngestItem>& items,
                                            bool refuse_blocks);
   Result<std::vector<StoredGeneration>> stored(BlockingToken&, StreamBase base);
+  // Looks whether the parts' files are still there; what is gone is let go of.
+  Status check_files(BlockingToken&);
   // Seals, optimizes, checkpoints: a bounded step. True when there is more to do.
   Result<bool> maintain(BlockingToken&);
 
@@ -70,12 +74,19 @@ class JobStore {
 
   std::string part_path(std::uint32_t part) const;
   Status open_part(BlockingToken&, std::uint32_t part);
+  // Opens what lies in the directory, or a first part. Under write_.
+  Status open_all(BlockingToken&);
+  void close_all();
+  std::vector<std::uint32_t> numbers() const;
+  Status let_go_of_vanished(BlockingToken&);
   Status roll_if_full(BlockingToken&);
   // After a failed write: forgets what was cached and moves a damaged part aside.
   std::size_t damaged_part(BlockingToken&);
   void after_failure(BlockingToken&, const Error& error);
   Result<bool> seal_some(BlockingToken&);
   Status seal_run(BlockingToken&, std::uint32_t part, const SealRun& run);
+  Status seal_loaded(BlockingToken&, std::uint32_t part, const LoadedRun& loaded,
+                     const SealRun& run, bool plain);
   Shard* find_part(std::uint32_t part);
 
   Catalogue& catalogue_;

@@ -10,6 +10,7 @@ constexpr std::size_t kRunsAtOnce = 16;
 }  // namespace
 
 Result<bool> JobStore::maintain(BlockingToken& token) {
+  LGR_CHECK(check_files(token));
   LGR_TRY(bool more, seal_some(token));
   std::lock_guard lock(write_);
   if (parts_.empty()) return more;
@@ -55,17 +56,28 @@ Shard* JobStore::find_part(std::uint32_t part) {
 
 Status JobStore::seal_run(BlockingToken& token, std::uint32_t part, const SealRun& run) {
   LoadedRun loaded;
+  if (run.rows.size() > 1) {
+    std::lock_guard lock(write_);
+    Shard* shard = find_part(part);
+    if (shard == nullptr) return {};
+    LGR_TRY(loaded, load_run(token, *shard, run));
+  }
+  Status sealed = seal_loaded(token, part, loaded, run, false);
+  // Lines that came plain, because the part holds another text under their fingerprint, stay so.
+  if (!sealed.ok() && sealed.error().code() == ErrorCode::conflict) {
+    sealed = seal_loaded(token, part, loaded, run, true);
+  }
+  if (sealed.ok()) counters_.sealed_runs.fetch_add(1);
+  return std::move(sealed).with_context("seal");
+}
+
+Status JobStore::seal_loaded(BlockingToken& token, std::uint32_t part, const LoadedRun& loaded,
+                             const SealRun& run, bool plain) {
   std::optional<EncodedBlock> merged;
   if (run.rows.size() > 1) {
-    {
-      std::lock_guard lock(write_);
-      Shard* shard = find_part(part);
-      if (shard == nullptr) return {};
-      LGR_TRY(loaded, load_run(token, *shard, run));
-    }
     // The costly step is outside of the lock: commits go on meanwhile. Only this function takes
     // rows out of the inbox, and one caller at a time runs it.
-    auto result = merge_run(token, loaded);
+    auto result = merge_run(token, loaded, plain);
     if (result.ok()) {
       merged = std::move(*result);
     } else {
@@ -87,12 +99,8 @@ Status JobStore::seal_run(BlockingToken& token, std::uint32_t part, const SealRu
     return transaction.commit();
   };
   Status status = swap();
-  if (!status.ok()) {
-    shard->forget();
-    return std::move(status).with_context("seal");
-  }
-  counters_.sealed_runs.fetch_add(1);
-  return {};
+  if (!status.ok()) shard->forget();
+  return status;
 }
 
 }  // namespace logarithm::aggregator

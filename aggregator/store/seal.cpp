@@ -138,13 +138,14 @@ Result<LoadedRun> load_run(BlockingToken& token, Shard& shard, const SealRun& ru
   return loaded;
 }
 
-Result<EncodedBlock> merge_run(BlockingToken&, const LoadedRun& run) {
+Result<EncodedBlock> merge_run(BlockingToken&, const LoadedRun& run, bool plain) {
   auto lookup = [&](TemplateId id) -> std::optional<std::string_view> {
     const auto at = run.texts.find(id);
     if (at == run.texts.end()) return std::nullopt;
     return at->second;
   };
   BlockWriter writer(run.stream, run.run.version);
+  writer.set_plain(plain);
   std::uint64_t first = 0, end = 0, lines = 0;
   std::uint32_t tail_crc = 0;
   bool begun = false;

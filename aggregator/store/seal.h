@@ -41,8 +41,9 @@ struct LoadedRun {
 };
 Result<LoadedRun> load_run(BlockingToken&, Shard& shard, const SealRun& run);
 
-// One block with the same lines, gaps and range. Touches no database.
-Result<EncodedBlock> merge_run(BlockingToken&, const LoadedRun& run);
+// One block with the same lines, gaps and range; without templates when `plain`. Touches no
+// database.
+Result<EncodedBlock> merge_run(BlockingToken&, const LoadedRun& run, bool plain);
 
 // Swaps the rows, inside a transaction of the caller.
 Status swap_run(BlockingToken&, Shard& shard, const LoadedRun& run, const EncodedBlock& merged);

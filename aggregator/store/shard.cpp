@@ -1,6 +1,8 @@
 #include "aggregator/store/shard.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "aggregator/store/model_text.h"
 #include "aggregator/store/process_merge.h"
@@ -17,7 +19,25 @@ Result<std::unique_ptr<Shard>> Shard::open(BlockingToken& token, const std::stri
   LGR_CHECK(migrate_shard(token, *database));
   auto shard = std::unique_ptr<Shard>(new Shard(std::move(database), part));
   LGR_CHECK(shard->check_identity(token, job));
+  LGR_TRY(shard->file_, identity_of(token, path));
+  LGR_TRY(shard->wal_, identity_of(token, path + "-wal"));
   return shard;
+}
+
+Result<Shard::Place> Shard::place(BlockingToken& token) {
+  LGR_TRY(const auto file, identity_of(token, database_->path()));
+  if (file_ && file != file_) return Place::gone;
+  if (!wal_) return Place::here;
+  LGR_TRY(const auto wal, identity_of(token, database_->path() + "-wal"));
+  return wal == wal_ ? Place::here : Place::no_wal;
+}
+
+void Shard::remove_left_wal(BlockingToken& token) {
+  const auto left = identity_of(token, database_->path() + "-wal");
+  if (!left.ok() || !wal_ || *left != wal_) return;
+  std::error_code ignored;  // what cannot be removed is found damaged when it is opened
+  std::filesystem::remove(database_->path() + "-wal", ignored);
+  std::filesystem::remove(database_->path() + "-shm", ignored);
 }
 
 Status Shard::check_identity(BlockingToken& token, const JobKey& job) {
@@ -183,6 +203,18 @@ Status Shard::put_gap(BlockingToken& token, const Stream& stream, const Gap& gap
                         "INSERT OR REPLACE INTO gaps(stream, first, end, reason, at) VALUES(?, ?, "
                         "?, ?, ?)",
                         stream.row, gap.from, gap.to, gap.reason, gap.at);
+}
+
+Result<std::vector<Range>> Shard::gaps(BlockingToken& token, const Stream& stream) {
+  LGR_TRY(Statement rows, database_->prepare("SELECT first, end FROM gaps WHERE stream=? AND end "
+                                             "IS NOT NULL"));
+  rows.bind_all(stream.row);
+  std::vector<Range> result;
+  for (;;) {
+    LGR_TRY(bool more, rows.step(token));
+    if (!more) return result;
+    result.push_back(Range{rows.u64(0), rows.u64(1)});
+  }
 }
 
 // ---- processes

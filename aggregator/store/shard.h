@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregator/store/block_facts.h"
+#include "aggregator/store/file_identity.h"
 #include "aggregator/store/sqlite.h"
 #include "aggregator/store/storage.h"
 
@@ -45,6 +46,12 @@ class Shard {
   // Reads the whole file for damage: only for when something is known to be wrong.
   Result<bool> is_whole(BlockingToken&);
 
+  // Whether the files are still those that were opened.
+  enum class Place { here, gone, no_wal };
+  Result<Place> place(BlockingToken&);
+  // Removes this database's WAL from beside a path where it does not lie any more.
+  void remove_left_wal(BlockingToken&);
+
   Database& database() { return *database_; }
   std::uint32_t part() const { return part_; }
 
@@ -60,6 +67,8 @@ class Shard {
   Status put_process(BlockingToken&, const ProcessInfo& process);
   Status put_closed(BlockingToken&, Stream& stream, std::uint64_t size, std::string_view reason);
   Status put_gap(BlockingToken&, const Stream& stream, const Gap& gap);
+  // Of the gaps that have an end.
+  Result<std::vector<Range>> gaps(BlockingToken&, const Stream& stream);
 
   enum class PutTemplate { stored, conflict };
   Result<PutTemplate> put_template(BlockingToken&, const TemplateDef& definition);
@@ -95,6 +104,7 @@ class Shard {
 
   std::unique_ptr<Database> database_;
   std::uint32_t part_;
+  std::optional<FileIdentity> file_, wal_;  // as of the opening; none: not known
   std::unordered_map<StreamId, std::unique_ptr<Stream>> streams_;
   std::unordered_set<TemplateId> templates_;
   std::unordered_map<std::string, std::int64_t> call_sites_;

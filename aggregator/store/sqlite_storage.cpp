@@ -53,6 +53,7 @@ Result<std::unique_ptr<SqliteStorage>> SqliteStorage::open(BlockingToken& token,
   LGR_TRY(storage->catalogue_,
           Catalogue::open(token, storage->options_.data_dir + "/catalogue.db"));
   LGR_CHECK(storage->scan(token));
+  storage->note_missing(token);
   storage->measure(token);
   return storage;
 }
@@ -95,6 +96,7 @@ Status SqliteStorage::scan_job(BlockingToken& token, const std::string& director
     // permission) is whole, and is served when it can be opened.
     if (!key.ok() && key.error().code() == ErrorCode::corrupt) {
       counters_.quarantined.fetch_add(1);
+      counters_.losses.fetch_add(1);
       LGR_ERROR("shard damaged, moved aside path={} error=\"{}\"", path, key.error().to_string());
       LGR_CHECK(quarantine(token, path));
       continue;
@@ -106,6 +108,26 @@ Status SqliteStorage::scan_job(BlockingToken& token, const std::string& director
     return {};
   }
   return {};
+}
+
+void SqliteStorage::note_missing(BlockingToken& token) {
+  bool lost = false;
+  for (const Catalogue::Job& job : catalogue_->all()) {
+    // Held, so that nobody opens the job and begins a part meanwhile.
+    std::lock_guard lock(mutex_);
+    if (open_.contains(job.key)) continue;
+    for (const std::uint32_t part : job.parts) {
+      const std::string path = directory_of(job.key) + "/part-" + std::to_string(part) + ".db";
+      const auto there = identity_of(token, path);
+      if (!there.ok() || there->has_value()) continue;
+      LGR_ERROR("shard is gone path={} job={}", path, job.key.job);
+      counters_.vanished.fetch_add(1);
+      lost = true;
+      const Status removed = catalogue_->remove_part(token, job, part);
+      if (!removed.ok()) LGR_WARN("catalogue error={}", removed.error().to_string());
+    }
+  }
+  if (lost) counters_.losses.fetch_add(1);
 }
 
 Result<std::shared_ptr<JobStore>> SqliteStorage::open_job(BlockingToken& token,
@@ -196,6 +218,7 @@ Result<bool> SqliteStorage::maintain(BlockingToken& token) {
     }
   }
   stores.clear();
+  note_missing(token);
   measure(token);
   // One job's trouble keeps no other from being sealed, but the caller is told.
   if (failed) return *failed;
@@ -261,6 +284,8 @@ StorageStats SqliteStorage::stats() const {
   stats.blocks = counters_.blocks.load();
   stats.lines = counters_.lines.load();
   stats.bytes = counters_.bytes.load();
+  stats.quarantined = counters_.quarantined.load();
+  stats.vanished = counters_.vanished.load();
   return stats;
 }
 

@@ -46,6 +46,7 @@ class SqliteStorage final : public Storage {
   Result<std::shared_ptr<JobSnapshot>> snapshot(BlockingToken&, const JobKey& job) override;
   Result<JobKey> job_of(BlockingToken&, const std::string& tenant, StreamId stream) override;
   StorageStats stats() const override;
+  std::uint64_t losses() const override { return counters_.losses.load(); }
 
   // Files moved aside since start, failed seals and the like, for /metrics.
   const StoreCounters& counters() const { return counters_; }
@@ -57,6 +58,9 @@ class SqliteStorage final : public Storage {
   // Reads every shard file once: jobs and streams that the catalogue lacks are added.
   Status scan(BlockingToken&);
   Status scan_job(BlockingToken&, const std::string& directory);
+  // Parts that the catalogue names and nobody finds: of jobs that are not open (open ones look for
+  // themselves).
+  void note_missing(BlockingToken&);
   // Error{not_found} for an unknown job.
   Result<std::shared_ptr<JobStore>> existing(BlockingToken&, const JobKey& job);
   Result<std::shared_ptr<JobStore>> open_job(BlockingToken&, const Catalogue::Job& job);

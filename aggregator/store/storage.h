@@ -46,6 +46,7 @@ struct StorageStats {
   std::uint64_t shards = 0, open_shards = 0, blocks = 0, inbox_blocks = 0;
   std::uint64_t lines = 0, bytes = 0;  // ingested since start: lines, raw bytes
   std::uint64_t disk_bytes = 0, wal_bytes = 0;
+  std::uint64_t quarantined = 0, vanished = 0;  // shards since start: damaged; removed or replaced
 };
 
 // ---- query
@@ -89,6 +90,13 @@ struct BlockFilter {
   std::optional<MinMax<std::int64_t>> iteration;
 };
 
+// When a process's lines first said an iteration (order time).
+struct IterationStart {
+  UnixNanos time = 0;
+  std::int64_t iteration = 0;
+  auto operator<=>(const IterationStart&) const = default;
+};
+
 // A consistent view of one job over all its shards, for one query or page. Not thread-safe; used by
 // one worker at a time. Facts are loaded at once, blocks on demand.
 class JobSnapshot {
@@ -103,6 +111,10 @@ class JobSnapshot {
   virtual Result<std::string> block_header(BlockingToken&, const BlockRef& block) = 0;
   // The whole encoded block.
   virtual Result<std::string> block_bytes(BlockingToken&, const BlockRef& block) = 0;
+
+  // The iterations of a process (ProcessInfo::key()) over all its streams, in any order.
+  virtual Result<std::vector<IterationStart>> iterations(BlockingToken&,
+                                                         const std::string& process) = 0;
 
   // The text of a template, nullopt when unknown to the block's shard. Cached by the snapshot.
   virtual Result<std::optional<std::string_view>> template_text(BlockingToken&, std::uint64_t shard,
@@ -148,6 +160,9 @@ class Storage {
   virtual Result<JobKey> job_of(BlockingToken&, const std::string& tenant, StreamId stream) = 0;
 
   virtual StorageStats stats() const = 0;  // thread-safe, does not block
+  // Grows when something that was acknowledged may not be stored any more (a damaged or vanished
+  // shard): agents must compare again. Thread-safe, does not block.
+  virtual std::uint64_t losses() const = 0;
 };
 
 }  // namespace logarithm::aggregator

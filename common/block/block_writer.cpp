@@ -102,7 +102,11 @@ class BlockWriter::Impl {
       : stream_(stream), attributes_version_(attributes_version) {}
 
   Result<EncodedBlock> encode(std::uint32_t tail_crc);
-  void reset() { *this = Impl(stream_, attributes_version_); }
+  void reset() {
+    const bool plain = plain_;
+    *this = Impl(stream_, attributes_version_);
+    plain_ = plain;
+  }
 
   BlockHeader identity(std::uint32_t tail_crc) const;
 
@@ -113,6 +117,7 @@ class BlockWriter::Impl {
   std::optional<std::uint64_t> first_;
   std::uint64_t end_ = 0;
   std::size_t raw_bytes_ = 0;
+  bool plain_ = false;
 };
 
 BlockHeader BlockWriter::Impl::identity(std::uint32_t tail_crc) const {
@@ -149,8 +154,8 @@ Result<EncodedBlock> BlockWriter::Impl::encode(std::uint32_t tail_crc) {
   };
   LGR_CHECK(pack(SectionId::facts, encode_facts(lines_, out.header)));
   LGR_CHECK(pack(SectionId::fields, encode_fields(lines_, budget.dictionary, out.header)));
-  LGR_CHECK(
-      pack(SectionId::text, encode_text(lines_, budget.dictionary, out.header, out.templates)));
+  LGR_CHECK(pack(SectionId::text,
+                 encode_text(lines_, plain_, budget.dictionary, out.header, out.templates)));
   if (std::max({out.header.callsites.size(), out.header.fields.size(), out.header.events.size(),
                 out.header.gaps.size()}) > kMaxHeaderItems) {
     return Error(ErrorCode::too_large, "block: too many keys, call sites, events or gaps");
@@ -184,6 +189,7 @@ void BlockWriter::add_gap(const Gap& gap) {
 
 void BlockWriter::set_first(std::uint64_t first) { impl_->first_ = first; }
 void BlockWriter::set_end(std::uint64_t end) { impl_->end_ = end; }
+void BlockWriter::set_plain(bool plain) { impl_->plain_ = plain; }
 
 bool BlockWriter::empty() const { return impl_->lines_.empty() && impl_->gaps_.empty(); }
 std::size_t BlockWriter::lines() const { return impl_->lines_.size(); }

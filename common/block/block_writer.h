@@ -29,6 +29,9 @@ class BlockWriter {
   void add_gap(const Gap& gap);
   void set_first(std::uint64_t first);
   void set_end(std::uint64_t end);
+  // No part of any line is stored by a template: what a shard needs that holds another text under
+  // one of the fingerprints. Stays set.
+  void set_plain(bool plain);
 
   bool empty() const;  // neither lines nor gaps
   std::size_t lines() const;

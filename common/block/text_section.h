@@ -13,9 +13,9 @@
 namespace logarithm::block {
 
 // Gives the section, sets header.stored_templates, has_plain_text and filter (body_templates must
-// be set), and `templates` to the definitions that decoding needs.
-std::string encode_text(const std::vector<Line>& lines, Budget& dictionary, BlockHeader& header,
-                        std::vector<TemplateDef>& templates);
+// be set), and `templates` to the definitions that decoding needs (none when `plain`).
+std::string encode_text(const std::vector<Line>& lines, bool plain, Budget& dictionary,
+                        BlockHeader& header, std::vector<TemplateDef>& templates);
 
 // Sets raw and positions of `lines`, which has header.lines elements. `facts` are the columns of
 // section FACTS.

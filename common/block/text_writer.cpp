@@ -43,7 +43,7 @@ class TextWriter {
   TextWriter(const std::vector<Line>& lines, BlockHeader& header)
       : lines_(lines), header_(header) {}
 
-  std::vector<TemplateDef> choose_templates();
+  std::vector<TemplateDef> choose_templates(bool plain);
   std::string encode(Budget& dictionary);
 
  private:
@@ -70,10 +70,11 @@ class TextWriter {
   std::vector<Span> breaks_;
 };
 
-std::vector<TemplateDef> TextWriter::choose_templates() {
+std::vector<TemplateDef> TextWriter::choose_templates(bool plain) {
   cut_.reserve(lines_.size());
   for (const Line& line : lines_) cut_.push_back(cut(line, book_));
-  std::vector<TemplateDef> definitions = book_.choose();
+  std::vector<TemplateDef> definitions;
+  if (!plain) definitions = book_.choose();
   variables_.resize(definitions.size());
   for (const TemplateBook::Entry& entry : book_.entries()) {
     if (entry.is_stored) variables_[entry.stored].slots.resize(entry.slots);
@@ -177,10 +178,10 @@ std::string TextWriter::encode(Budget& dictionary) {
 
 }  // namespace
 
-std::string encode_text(const std::vector<Line>& lines, Budget& dictionary, BlockHeader& header,
-                        std::vector<TemplateDef>& templates) {
+std::string encode_text(const std::vector<Line>& lines, bool plain, Budget& dictionary,
+                        BlockHeader& header, std::vector<TemplateDef>& templates) {
   TextWriter writer(lines, header);
-  templates = writer.choose_templates();
+  templates = writer.choose_templates(plain);
   return writer.encode(dictionary);
 }
 

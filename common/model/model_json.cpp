@@ -149,17 +149,19 @@ void from_json(const json& in, Gap& gap) {
 }
 
 void to_json(json& out, const StoredGeneration& generation) {
-  json ranges = json::array();
-  for (const Range& range : generation.ranges) {
-    ranges.push_back(json::array({range.first, range.end}));
-  }
+  const auto pairs = [](const std::vector<Range>& ranges) {
+    json list = json::array();
+    for (const Range& range : ranges) list.push_back(json::array({range.first, range.end}));
+    return list;
+  };
   out = json::object();
   out["generation"] = generation.generation;
   out["head"] = to_hex(generation.head);
-  out["ranges"] = std::move(ranges);
+  out["ranges"] = pairs(generation.ranges);
   out["tail_crc"] = generation.tail_crc;
   out["closed"] = generation.closed;
   out["last_version"] = generation.last_version;
+  if (!generation.lost.empty()) out["lost"] = pairs(generation.lost);
 }
 
 void from_json(const json& in, StoredGeneration& generation) {
@@ -167,13 +169,17 @@ void from_json(const json& in, StoredGeneration& generation) {
   json_fields::require(in, "generation");
   read(in, "generation", generation.generation);
   json_fields::read_hex(in, "head", generation.head);
-  for (const json& pair : json_fields::array_at(in, "ranges")) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
-        !pair[1].is_number_unsigned()) {
-      json_fields::refuse(pair, "ranges: expected [first, end]");
+  const auto read_ranges = [&in](const char* key, std::vector<Range>& ranges) {
+    for (const json& pair : json_fields::array_at(in, key)) {
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
+          !pair[1].is_number_unsigned()) {
+        json_fields::refuse(pair, std::string(key) + ": expected [first, end]");
+      }
+      ranges.push_back({pair[0].get<std::uint64_t>(), pair[1].get<std::uint64_t>()});
     }
-    generation.ranges.push_back({pair[0].get<std::uint64_t>(), pair[1].get<std::uint64_t>()});
-  }
+  };
+  read_ranges("ranges", generation.ranges);
+  read_ranges("lost", generation.lost);
   read(in, "tail_crc", generation.tail_crc);
   read(in, "closed", generation.closed);
   read(in, "last_version", generation.last_version);

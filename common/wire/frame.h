@@ -168,7 +168,8 @@ struct Flushed {
   std::uint64_t id = 0;
 };
 
-// The session ends; come back after `retry_after_ms` (0: never, e.g. a wrong token).
+// The session ends; come back after `retry_after_ms` (0: never, e.g. a wrong token). From an agent
+// with 0: it will not come back (an import that is done).
 struct Goodbye {
   std::string reason;
   std::uint32_t retry_after_ms = 0;

@@ -68,6 +68,7 @@ class FakeJob final : public aggregator::JobSnapshot {
 
   std::vector<aggregator::StreamFacts>& facts() { return streams_; }
   int blocks_read = 0;
+  std::map<std::string, std::vector<aggregator::IterationStart>> starts;  // by process
 
   const std::vector<aggregator::StreamFacts>& streams() const override { return streams_; }
   const std::vector<aggregator::ProcessFacts>& processes() const override { return processes_; }
@@ -81,8 +82,10 @@ class FakeJob final : public aggregator::JobSnapshot {
       if (filter.end && header.time.min >= *filter.end) continue;
       if (filter.streams && !filter.streams->contains(block.ref.stream)) continue;
       if ((header.severities & filter.severities) == 0) continue;
-      if (filter.iteration && (!header.iteration || header.iteration->max < filter.iteration->min ||
-                               header.iteration->min > filter.iteration->max)) {
+      const bool all = header.all_have_iteration;  // else a line may get one from the process
+      if (filter.iteration && all &&
+          (!header.iteration || header.iteration->max < filter.iteration->min ||
+           header.iteration->min > filter.iteration->max)) {
         continue;
       }
       out.push_back(block.ref);
@@ -90,6 +93,12 @@ class FakeJob final : public aggregator::JobSnapshot {
     std::stable_sort(out.begin(), out.end(),
                      [](const auto& a, const auto& b) { return a.time_min < b.time_min; });
     return out;
+  }
+
+  Result<std::vector<aggregator::IterationStart>> iterations(BlockingToken&,
+                                                             const std::string& process) override {
+    const auto found = starts.find(process);
+    return found == starts.end() ? std::vector<aggregator::IterationStart>() : found->second;
   }
 
   Result<std::string> block_header(BlockingToken&, const aggregator::BlockRef& block) override {

@@ -29,6 +29,7 @@ class FakeStorage final : public aggregator::Storage {
     return Error(ErrorCode::unavailable, "this storage only reads");
   }
   Result<bool> maintain(BlockingToken&) override { return false; }
+  std::uint64_t losses() const override { return 0; }
   Result<std::vector<JobKey>> jobs(BlockingToken&, const std::string& tenant) override {
     std::vector<JobKey> out;
     for (const auto& [key, job] : jobs_) {

@@ -80,13 +80,14 @@ class FakeTransport final : public Transport {
   explicit FakeTransport(boost::asio::io_context& io) : io_(io) {}
 
   bool up = true;
+  Error refusal{ErrorCode::unavailable, "refused"};
   int attempts = 0;
   std::shared_ptr<FakeConnection> last;
   std::function<void(FakeConnection&)> made;
 
   boost::asio::awaitable<Result<std::shared_ptr<Connection>>> connect() override {
     ++attempts;
-    if (!up) co_return Error(ErrorCode::unavailable, "refused");
+    if (!up) co_return refusal;
     last = std::make_shared<FakeConnection>(io_);
     if (made) made(*last);
     std::shared_ptr<Connection> connection = last;

@@ -86,6 +86,33 @@ TEST_CASE("plan_raw: a file that served two attempts is cut where they change") 
   CHECK(one->at(0).from == 100);
 }
 
+TEST_CASE("plan_raw: to files, a file that served several attempts and ranks is one file") {
+  Json versions = Json::array(
+      {version(0, 1, "stdout"), version(1, 1, "stdout", "100"), version(1, 1, "stdout", "150")});
+  Json ranks = Json::array({version(0, 1, "stdout"), version(0, 2, "stdout", "100")});
+  const Json streams = answer({stream("a", 0, versions, "200"), stream("b", 0, ranks, "200")});
+
+  auto all = plan_raw(streams, Filters(), RawCuts::never);
+
+  REQUIRE(all.ok());
+  CHECK(files_of(*all) == std::vector<std::string>{"rank-1/stdout.log", "attempt-0/stdout.log"});
+  for (const RawPart& part : *all) {
+    CHECK(part.from == 0);
+    CHECK_FALSE(part.to);
+    CHECK(part.end == 200);
+    CHECK(part.whole);
+  }
+
+  Filters first;
+  first.attempt = "0";
+  first.rank = "1";
+  auto some = plan_raw(streams, first, RawCuts::never);
+  REQUIRE(some.ok());
+  REQUIRE(some->size() == 2);
+  CHECK(some->at(0).end == 100);
+  CHECK(some->at(0).file == "attempt-0/rank-1/stdout.log");
+}
+
 TEST_CASE("plan_raw: filters pick by rank, host, name and alias") {
   Json both = version(0, 1, "stdout");
   both["aliases"] = {"stderr"};

@@ -17,6 +17,7 @@
 #include "common/base/logging.h"
 #include "common/block/block_reader.h"
 #include "common/io/crc32c.h"
+#include "common/model/ranges.h"
 #include "common/rules/rule_set.h"
 #include "tests/support/temp_dir.h"
 
@@ -50,6 +51,9 @@ class MemoryLog final : public StreamLog {
     std::vector<Line> lines;
     std::vector<Gap> gaps;  // those that lie in no block
     std::vector<BlockHeader> blocks;
+    std::vector<Line> again;  // lines of blocks before the position: what was lost
+    std::vector<BlockHeader> again_blocks;
+    std::size_t closed_told = 0;
     StreamCheckpoint checkpoint;
     std::map<std::uint32_t, StreamAttributes> versions;
   };
@@ -75,6 +79,20 @@ class MemoryLog final : public StreamLog {
     stream.gaps.push_back(gap);
     note(stream, checkpoint);
     return {};
+  }
+  KeptStream kept(const StreamId& stream) const override {
+    KeptStream out;
+    if (const auto found = waiting.find(stream); found != waiting.end())
+      out.waiting = found->second;
+    const auto known = streams.find(stream);
+    if (known == streams.end()) return out;
+    for (const auto& [number, version] : known->second.versions) out.versions.push_back(version);
+    return out;
+  }
+  Result<bool> revive(BlockingToken&, const StreamCheckpoint&, std::vector<Range>& lost,
+                      std::uint64_t& next) override {
+    lost = without(std::move(lost), revivable);
+    return next++ < 1;
   }
   Status append_processes(BlockingToken&, const std::vector<ProcessInfo>&) override { return {}; }
   bool acknowledged(const StreamId&, std::uint64_t) const override { return true; }
@@ -102,6 +120,8 @@ class MemoryLog final : public StreamLog {
   }
 
   std::map<StreamId, Stream> streams;
+  std::map<StreamId, std::vector<Range>> waiting;  // not acknowledged
+  std::vector<Range> revivable;
   std::set<StreamId> forgotten;
   std::vector<std::string> problems;
   bool full = false;
@@ -110,11 +130,21 @@ class MemoryLog final : public StreamLog {
  private:
   void add(Stream& stream, const StreamCheckpoint& checkpoint, const EncodedBlock& block) {
     const std::uint64_t expected = stream.blocks.empty() ? 0 : stream.blocks.back().end;
+    const bool again = block.header.end <= expected && checkpoint.position == expected;
+    if (again) {
+      stream.again_blocks.push_back(block.header);
+      return decode(checkpoint, block, stream.again);
+    }
     if (block.header.first != expected) problem(checkpoint, "block does not follow the last");
     if (block.header.end != checkpoint.position) problem(checkpoint, "checkpoint not at its end");
     if (block.header.attributes_version != checkpoint.attributes.version) {
       problem(checkpoint, "block and checkpoint differ in version");
     }
+    decode(checkpoint, block, stream.lines);
+    stream.blocks.push_back(block.header);
+  }
+  void decode(const StreamCheckpoint& checkpoint, const EncodedBlock& block,
+              std::vector<Line>& out) {
     Result<BlockReader> reader = BlockReader::open(block.bytes);
     if (!reader.ok()) return problem(checkpoint, reader.error().to_string());
     const TemplateLookup lookup = [&](TemplateId id) -> std::optional<std::string_view> {
@@ -126,12 +156,12 @@ class MemoryLog final : public StreamLog {
     Result<std::vector<Line>> lines =
         reader->lines(BlockPart::facts | BlockPart::fields | BlockPart::text, lookup);
     if (!lines.ok()) return problem(checkpoint, lines.error().to_string());
-    for (Line& line : *lines) stream.lines.push_back(std::move(line));
-    stream.blocks.push_back(block.header);
+    for (Line& line : *lines) out.push_back(std::move(line));
   }
   void note(Stream& stream, const StreamCheckpoint& checkpoint) {
     const std::uint64_t end = stream.blocks.empty() ? 0 : stream.blocks.back().end;
     if (checkpoint.position != end) problem(checkpoint, "position is not the end of the blocks");
+    if (checkpoint.closed) ++stream.closed_told;
     stream.checkpoint = checkpoint;
     stream.versions[checkpoint.attributes.version] = checkpoint.attributes;
     forgotten.erase(checkpoint.stream);
@@ -155,6 +185,9 @@ class MemoryOracle final : public StreamOracle {
     }
     return state;
   }
+  void drop(const StreamBase& base, const std::string&) override { asked.erase(base); }
+  std::uint64_t sessions() const override { return sessions_begun; }
+  std::uint64_t sessions_begun = 0;  // 0: what was acknowledged is not asked about
   bool connected = true;
   const MemoryLog* live = nullptr;  // answers what this log holds
   std::set<StreamBase> asked;
@@ -181,6 +214,7 @@ class FaultSourceFs final : public SourceFs {
 
   bool hide_birth = false;
   std::optional<std::uint64_t> inode;  // every file says this inode: reuse
+  std::optional<std::uint64_t> links;  // every file says so many links
   int fail_at = -1;                    // the call with this number is refused (once)
   int calls = 0;
   std::size_t open_files = 0, most_open = SIZE_MAX;
@@ -221,6 +255,7 @@ class FaultSourceFs final : public SourceFs {
   Result<FileFacts> tune(Result<FileFacts> facts) const {
     if (facts.ok() && hide_birth) facts->birth = 0;
     if (facts.ok() && inode) facts->inode = *inode;
+    if (facts.ok() && links) facts->links = *links;
     return facts;
   }
   PosixSourceFs real_;

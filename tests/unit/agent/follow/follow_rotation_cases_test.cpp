@@ -363,6 +363,28 @@ TEST_CASE("case 19: remove and recreate, 300 times") {
   CHECK(f.follower().lag().size() < 280);  // the deleted ones are given up after rotate_wait
 }
 
+TEST_CASE("case 20: a name that still leads to a removed file is told once, and read on") {
+  FollowFixture f;
+  f.append("x.log", numbered(0, 10));
+  f.glob("x.log");
+  f.run();
+  CHECK(f.follower().stats().stale_names == 0);
+
+  // The file behind a bind mount was removed on the host: the mounted name shows the old inode.
+  f.fs.links = 0;
+  f.append("x.log", numbered(10, 5));
+  for (int i = 0; i < 20; ++i) f.run(milliseconds(1000));
+
+  CHECK(f.texts().size() == 15);
+  CHECK(f.follower().stats().stale_names == 1);
+
+  f.append("x.log", numbered(15, 5));
+  for (int i = 0; i < 20; ++i) f.run(milliseconds(1000));
+  CHECK(f.texts().size() == 20);
+  CHECK(f.streams().size() == 1);
+  CHECK(f.follower().stats().stale_names == 1);
+}
+
 TEST_CASE("case 21: a rename that is rolled back repeats nothing") {
   FollowFixture f;
   f.append("c.log", numbered(0, 10));

@@ -19,6 +19,7 @@ struct UplinkFixture : SpoolFixture {
   QuietHeartbeats heartbeats;
   std::unique_ptr<Uplink> uplink;
   bool ended = false;
+  bool once = false;
 
   UplinkFixture() { REQUIRE(open().ok()); }
   ~UplinkFixture() { stop(); }
@@ -28,6 +29,7 @@ struct UplinkFixture : SpoolFixture {
     uplink_options.agent = "agent";
     uplink_options.host = "host";
     uplink_options.seed = seed;
+    uplink_options.once = once;
     uplink = std::make_unique<Uplink>(uplink_options, io.get_executor(), *spool, pool, transport,
                                       heartbeats, clock);
     spool->on_change([this] { uplink->wake(); });

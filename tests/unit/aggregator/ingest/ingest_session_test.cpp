@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 #include <random>
 
 #include "tests/unit/aggregator/store/made_store.h"
@@ -360,4 +361,52 @@ TEST_CASE("Session: mutated frames never crash it") {
 }
 
 }  // namespace
+TEST_CASE("Session: what goes into a shard that was removed is not acknowledged into the void") {
+  Aggregator aggregator;
+  Peer peer(aggregator), idle(aggregator, "node2");
+  const MadeBlock first = block_at(0), second = block_at(first.block.end);
+  peer.send_block(first);
+  aggregator.settle();
+  REQUIRE(peer.answers.all<wire::Ack>().size() == 1);
+  std::filesystem::remove_all(aggregator.store.path());
+
+  peer.send(second.block);
+  aggregator.settle();
+
+  // The session ends, so that the agent compares; a heartbeat is enough for one that sends nothing.
+  CHECK(peer.answers.all<wire::Ack>().size() == 1);
+  REQUIRE(peer.answers.all<wire::Goodbye>().size() == 1);
+  CHECK(peer.answers.all<wire::Goodbye>()[0].retry_after_ms > 0);
+  idle.send(wire::Heartbeat{});
+  CHECK(idle.answers.has<wire::Goodbye>());
+  CHECK(aggregator.hub.stats().ended_after_loss == 2);
+
+  Peer again(aggregator);
+  wire::StreamOpen open;
+  open.base = kStream.base;
+  open.job = "run7";
+  again.send(open);
+  aggregator.settle();
+  REQUIRE(again.answers.all<wire::StreamState>().size() == 1);
+  again.send_block(first);
+  again.send_block(second);
+  aggregator.settle();
+  CHECK(again.answers.all<wire::Ack>().size() == 2);
+  CHECK(aggregator.store.all_lines(key_of("run7")).size() == 10);
+}
+
+TEST_CASE("Session: an agent that says goodbye is not listed any more") {
+  Aggregator aggregator;
+  Peer peer(aggregator);
+  REQUIRE(aggregator.hub.agents().all().size() == 1);
+  wire::Goodbye goodbye;
+  goodbye.reason = "finished";
+
+  peer.send(goodbye);
+
+  CHECK(aggregator.hub.agents().all().empty());
+  CHECK(aggregator.hub.stats().protocol_errors == 0);
+  CHECK(peer.answers.closed.has_value());
+}
+
 }  // namespace logarithm::aggregator::test

@@ -77,10 +77,25 @@ Line random_line(std::mt19937& random, std::uint64_t offset, UnixNanos time) {
   return line;
 }
 
+// What its process was in, plainly.
+void derive(Line& line, const std::vector<IterationStart>& starts) {
+  std::optional<IterationStart> newest;
+  for (const IterationStart& start : starts) {
+    if (start.time <= line.time && (!newest || *newest < start)) newest = start;
+  }
+  if (line.iteration || !newest) return;
+  line.iteration = newest->iteration;
+  line.flags |= line_flag::derived_iteration;
+}
+
 // Streams with several blocks each, overlapping in time, with many equal times.
 std::shared_ptr<FakeJob> random_job(std::mt19937& random, std::vector<std::vector<Line>>& all) {
   auto job = std::make_shared<FakeJob>();
   const std::vector<std::string> kNames = {"stdout", "stderr", "/var/log/x.log"};
+  for (auto n = random() % 4; n > 0; --n) {
+    job->starts["p0"].push_back(
+        {995 + static_cast<UnixNanos>(random() % 30), static_cast<std::int64_t>(random() % 5)});
+  }
   const auto streams = 1 + random() % 4;
   for (std::size_t s = 0; s < streams; ++s) {
     std::vector<StreamAttributes> versions;
@@ -89,6 +104,8 @@ std::shared_ptr<FakeJob> random_job(std::mt19937& random, std::vector<std::vecto
     versions.push_back(
         attributes(0, 0, random() % 2 == 0 ? "n1" : "n2", pick(random, kNames), rank));
     if (random() % 2 == 0) versions.back().attempt = static_cast<std::int32_t>(random() % 2);
+    const std::string process = random() % 2 == 0 ? "" : random() % 2 == 0 ? "p0" : "p1";
+    versions.back().process = process;
     const std::size_t index =
         job->add_stream(StreamId{StreamBase{random(), random()}, 0}, std::move(versions));
     all.emplace_back();
@@ -102,6 +119,9 @@ std::shared_ptr<FakeJob> random_job(std::mt19937& random, std::vector<std::vecto
         offset = lines.back().end();
       }
       job->add_block(index, 0, lines);
+      if (!process.empty()) {
+        for (Line& line : lines) derive(line, job->starts[process]);
+      }
       all.back().insert(all.back().end(), lines.begin(), lines.end());
     }
   }
@@ -133,6 +153,7 @@ Params random_query(std::mt19937& random) {
         R"(!= " loss ")",
         R"({rank!="2"} | step >= 2)",
         R"({flags="glued"})",
+        R"({flags="derived_iteration"})",
         R"({callsite=~"a.*|", host!="n1"})",
         R"(| iteration < 3 and severity != "info")",
         R"({stream!~"std.*"})",
@@ -237,6 +258,34 @@ TEST_CASE("Scanner: pruned answers equal unpruned ones and the plain definition"
       }
     }
   });
+}
+
+TEST_CASE("Scanner: a line without an iteration gets that of its process, from its other streams") {
+  auto job = std::make_shared<FakeJob>();
+  StreamAttributes err = attributes(0, 0, "n1", "stderr", 0);
+  err.process = "n1/7/9";
+  job->add_stream(StreamId{StreamBase{1, 1}, 0}, {err});
+  job->starts["n1/7/9"] = {{1000, 60}, {500, 59}};
+  std::vector<Line> lines;
+  for (const UnixNanos time : {400, 500, 999, 1000, 5000}) {
+    lines.push_back(make_line(lines.empty() ? 0 : lines.back().end(), time, "Traceback"));
+  }
+  job->add_block(0, 0, lines);
+  JobView view(JobKey{"default", "j"}, job);
+  WorkerPool pool(1);
+
+  const auto found = [&](const std::string& iteration) {
+    return pool.run_and_wait([&](BlockingToken& token) {
+      Scanner scanner(view, plan_of({{"iteration", iteration}}, Direction::forward), ScanLimits());
+      std::vector<QueryLine> rows;
+      REQUIRE(scanner.next(token, ScanTurn(), rows).ok());
+      for (const QueryLine& row : rows) CHECK(row.line.has(line_flag::derived_iteration));
+      return rows.size();
+    });
+  };
+  CHECK(found("60..") == 2);
+  CHECK(found("59") == 2);
+  CHECK(found("..58") == 0);
 }
 
 TEST_CASE("Scanner: a tight memory bound changes no answer") {

@@ -106,6 +106,7 @@ class Store {
     return worker_.run_and_wait(std::move(function));
   }
 
+  void close() { storage_.reset(); }
   void open() {
     storage_.reset();
     storage_ = run([&](BlockingToken& token) {

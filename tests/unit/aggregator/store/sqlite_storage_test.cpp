@@ -545,5 +545,70 @@ TEST_CASE("case 95: Storage: a snapshot sees one state while ingest and sealing 
   CHECK(store.candidates(*view).size() == 2);
 }
 
+TEST_CASE(
+    "Storage: the iterations of a process are those of all its streams, with their first times") {
+  Store store;
+  const StreamId other = stream_of("rank 0 stderr");
+  std::vector<IngestItem> items;
+  for (const StreamId& stream : {kStream, other}) {
+    wire::StreamInfo info = info_of(stream, "run7");
+    info.attributes.process = "node1/7/9";
+    items.push_back(info);
+    auto lines = numbered_lines(0, 4);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      lines[i].iteration = static_cast<std::int64_t>(stream == other ? 10 + i : 11 + i);
+    }
+    const MadeBlock made = make_block(stream, "run7", lines);
+    items.push_back(made.templates);
+    items.push_back(made.block);
+  }
+  for (const IngestOutcome& outcome : *store.apply(kJob, items)) CHECK(outcome.stored);
+
+  auto view = store.snapshot(kJob);
+  auto starts =
+      store.run([&](BlockingToken& token) { return view->iterations(token, "node1/7/9"); });
+  REQUIRE(starts.ok());
+  std::sort(starts->begin(), starts->end());
+  REQUIRE(starts->size() == 5);
+  CHECK(starts->front() == IterationStart{kStart, 10});
+  CHECK(starts->back().iteration == 14);
+  CHECK(store.run([&](BlockingToken& token) { return view->iterations(token, "x"); })->empty());
+}
+
+TEST_CASE(
+    "case 96: Storage: the WAL grows while a reader lives, shows it, and starts again after") {
+  Store store;
+  std::mt19937_64 random(7);
+  std::uint64_t at = 0;
+  const auto put_some = [&] {
+    for (int i = 0; i < 10; ++i) {
+      std::vector<std::string> texts;
+      for (int line = 0; line < 200; ++line) {
+        std::string text;
+        for (int word = 0; word < 50; ++word) text += std::to_string(random()) + " ";
+        texts.push_back(std::move(text));
+      }
+      const MadeBlock block = make_block(kStream, "run7", make_lines(at, texts));
+      at = block.block.end;
+      REQUIRE(store.put(kJob, block).stored);
+    }
+    store.maintain();
+    return store.storage().stats().wal_bytes;
+  };
+  put_some();
+  auto reader = store.snapshot(kJob);
+  REQUIRE(!store.candidates(*reader).empty());
+  put_some();
+  const std::uint64_t held = put_some();
+  CHECK(put_some() > held + (1u << 20));  // nothing is reset while somebody reads
+
+  reader.reset();
+  store.maintain();
+  const std::uint64_t peak = put_some();  // the writer begins again at the front
+  for (int i = 0; i < 6; ++i) CHECK(put_some() <= peak);
+  CHECK(store.all_lines(kJob).size() > 0);  // a whole query leaves no reader behind
+  for (int i = 0; i < 6; ++i) CHECK(put_some() <= peak);
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator::test
