@@ -272,7 +272,7 @@ class Masker {
   std::string_view b_;
   MaskedBody& out_;
   std::size_t at_ = 0;
-  std::size_t kept_ = 0;  // bytes before this are in the text
+  std::size_t kept_ = 0;   // bytes before this are in the text
   char* write_ = nullptr;  // end of the text
   std::size_t key_close_ = std::string_view::npos;
 };

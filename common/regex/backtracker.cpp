@@ -17,8 +17,7 @@ bool is_word(unsigned char c) {
 // One search. Choices that are open, and what a group's place was before, lie on one stack.
 class BacktrackRun {
  public:
-  BacktrackRun(const Backtracker& program, std::string_view text,
-               std::vector<std::int32_t>& places)
+  BacktrackRun(const Backtracker& program, std::string_view text, std::vector<std::int32_t>& places)
       : program_(program),
         text_(reinterpret_cast<const unsigned char*>(text.data())),
         size_(static_cast<std::int32_t>(text.size())),
@@ -47,9 +46,9 @@ class BacktrackRun {
   struct Entry {
     enum class Kind : std::uint8_t { resume, give_back, take_more, place };
     Kind kind = Kind::resume;
-    std::uint32_t step = 0;   // to go on at; for `place` which one
-    std::int32_t at = 0;      // position; for `place` what it was
-    std::int32_t bound = 0;   // give_back: not before this; take_more: not past this
+    std::uint32_t step = 0;  // to go on at; for `place` which one
+    std::int32_t at = 0;     // position; for `place` what it was
+    std::int32_t bound = 0;  // give_back: not before this; take_more: not past this
   };
 
   static std::vector<Entry>& stack() {
@@ -57,9 +56,7 @@ class BacktrackRun {
     return entries;
   }
 
-  bool has(std::uint16_t set, std::int32_t at) const {
-    return program_.sets_[set].has(text_[at]);
-  }
+  bool has(std::uint16_t set, std::int32_t at) const { return program_.sets_[set].has(text_[at]); }
 
   // The first place at or behind `at` where a match can begin; -1 when there is none.
   std::int32_t next_start(std::int32_t at) {

@@ -11,9 +11,9 @@
 namespace logarithm {
 
 // Runs a pattern over bytes by backtracking, several times faster than RE2 where groups are wanted
-// and texts are short. What it finds is what RE2 finds (leftmost, first alternative first). It never
-// takes long: after a number of steps that is linear in the text it gives up, and RE2 must answer.
-// Immutable; thread-safe.
+// and texts are short. What it finds is what RE2 finds (leftmost, first alternative first). It
+// never takes long: after a number of steps that is linear in the text it gives up, and RE2 must
+// answer. Immutable; thread-safe.
 class Backtracker {
  public:
   enum class Outcome { match, no_match, gave_up };
@@ -26,23 +26,28 @@ class Backtracker {
   // whole match is group 0), -1 where one took no part; it is valid only with a match.
   Outcome search(std::string_view text, std::size_t from, std::vector<std::int32_t>& places) const;
 
+  // False when no text matches that `shape` stands for: one with each `hole` byte replaced by any
+  // bytes of `fill`. True proves nothing. Costs far more than a search.
+  bool may_match(std::string_view shape, char hole, const ByteSet& fill) const;
+
  private:
+  friend class ShapeRun;
   friend class BacktrackCompiler;
   friend class BacktrackRun;
 
   enum class Op : std::uint8_t {
-    byte,        // one byte of set `set`
-    text,        // the bytes texts_[index]
-    run,         // bytes of `set`, least to most, as many as there are, none given back
-    run_back,    // the same, given back one by one
-    run_lazy,    // as few as possible
-    choice,      // branches_[index, index + count), the first that leads to a match
-    save,        // place `index` is here
+    byte,      // one byte of set `set`
+    text,      // the bytes texts_[index]
+    run,       // bytes of `set`, least to most, as many as there are, none given back
+    run_back,  // the same, given back one by one
+    run_lazy,  // as few as possible
+    choice,    // branches_[index, index + count), the first that leads to a match
+    save,      // place `index` is here
     begin_text,
     end_text,
     word_boundary,
     no_word_boundary,
-    jump,        // to `index`
+    jump,  // to `index`
     match,
   };
   struct Step {
@@ -66,8 +71,8 @@ class Backtracker {
   std::size_t groups_ = 1;
   ByteSet first_;  // of any match
   bool may_be_empty_ = false;
-  bool anchored_ = false;     // begins with ^
-  std::string prefix_;        // every match begins with it
+  bool anchored_ = false;  // begins with ^
+  std::string prefix_;     // every match begins with it
 };
 
 }  // namespace logarithm

@@ -110,8 +110,8 @@ bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups)
         if (begin < 0 || end < 0) {
           groups[i].reset();
         } else {
-          groups[i] = text.substr(static_cast<std::size_t>(begin),
-                                  static_cast<std::size_t>(end - begin));
+          groups[i] =
+              text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
         }
       }
       return true;
@@ -144,6 +144,22 @@ bool Regex::full_match(std::string_view text) const {
 const std::vector<std::string>& Regex::group_names() const { return impl_->names; }
 const std::string& Regex::pattern() const { return impl_->pattern; }
 std::vector<std::string> Regex::required_literals() const { return impl_->literals; }
+bool Regex::may_match_shape(std::string_view shape, char hole, Fill fill) const {
+  if (!impl_->fast) return true;
+  ByteSet bytes;
+  if (fill == Fill::anything) {
+    bytes.flip();
+  } else {
+    bytes.add_range('0', '9');
+    bytes.add_range('a', 'f');
+    bytes.add_range('A', 'F');
+    for (const char c : std::string_view("xXnNiItTyY.+-\0\x01\x02", 15)) {
+      bytes.add(static_cast<unsigned char>(c));
+    }
+  }
+  return impl_->fast->may_match(shape, hole, bytes);
+}
+
 bool Regex::is_fast() const { return impl_->fast != nullptr; }
 const std::vector<std::string>& Regex::required_any() const { return impl_->any; }
 

@@ -50,6 +50,11 @@ class Regex {
   // Strings of which every matching text contains at least one, in some case of its ASCII letters;
   // they are lower case. Empty when nothing is known.
   const std::vector<std::string>& required_any() const;
+  // What a hole in a shape can hold.
+  enum class Fill { numbers, anything };
+  // False only when no text of this shape matches: `hole` stands for numbers, hex, nan and the like
+  // (see common/line/template.h), or for anything. Rules only; dear: for answers that are kept.
+  bool may_match_shape(std::string_view shape, char hole, Fill fill) const;
   // True when searches are run by the Backtracker, and RE2 only answers where it gives up.
   bool is_fast() const;
 

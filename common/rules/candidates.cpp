@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 
 namespace logarithm {
 namespace {
@@ -23,26 +24,18 @@ bool plain_letters(std::string_view letters) {
   return std::any_of(lower.begin(), lower.end(), [](char c) { return c > 'f'; });
 }
 
-// Remembers per template what find() found; a fixed size, the newest wins. One a thread, since a
-// set is shared by threads and this is what makes a line cheap.
-class TemplateMemory {
- public:
-  struct Entry {
-    std::uint64_t set = 0;
-    TemplateId id = 0;
-    std::uint16_t count = 0;
-    std::array<std::uint16_t, 7> rules{};
-  };
-  Entry& at(std::uint64_t set, TemplateId id) {
-    return entries_[(id ^ (id >> 32) ^ set * 0x9E3779B97F4A7C15u) % kEntries];
-  }
-
- private:
-  static constexpr std::size_t kEntries = 4096;  // 128 KiB
-  std::vector<Entry> entries_{kEntries};
-};
-
 }  // namespace
+
+// What is known of a template, for lines with or without text in their slots.
+struct Candidates::Memory {
+  static constexpr std::size_t kRules = 256;  // rules past this are always possible
+  // Templates that come less often are not worth the look at all patterns.
+  static constexpr std::uint32_t kWorthIt = 16;
+
+  std::uint64_t set = 0, key = 0;
+  std::uint32_t seen = 0;  // lines, up to kWorthIt; from there on the rules below are known
+  std::array<std::uint64_t, kRules / 64> checked{}, possible{};
+};
 
 std::string unmasked_part(std::string_view literal) {
   // Cut where a mask could begin or end; of what is left the longest piece counts.
@@ -85,6 +78,7 @@ void Candidates::build(const std::vector<Rule>& rules, const std::vector<bool>& 
   static std::atomic<std::uint64_t> numbers{0};
   number_ = ++numbers;
   rules_ = rules.size();
+  patterns_.assign(rules_, std::nullopt);
   for (std::uint16_t i = 0; i < rules.size(); ++i) {
     if (!wanted[i]) continue;
     const Rule& rule = rules[i];
@@ -92,6 +86,7 @@ void Candidates::build(const std::vector<Rule>& rules, const std::vector<bool>& 
                          : rule.match ? &*rule.match
                          : rule.each  ? &*rule.each
                                       : nullptr;
+    if (first != nullptr) patterns_[i] = *first;
     const std::vector<std::string> literals =
         first == nullptr ? std::vector<std::string>{} : first->required_any();
     if (literals.empty()) always_.push_back(i);
@@ -132,24 +127,60 @@ const std::vector<std::uint16_t>& Candidates::find(std::string_view text) const 
   return scan(in_body_, text, always_, rules_);
 }
 
+// Whether `rule` could match any line of this shape; asked once per template and rule.
+bool Candidates::could_match(Memory& memory, std::uint16_t rule, const MaskedBody& masked) const {
+  if (rule >= Memory::kRules) return true;
+  const std::uint64_t bit = std::uint64_t{1} << (rule % 64);
+  if ((memory.checked[rule / 64] & bit) == 0) {
+    memory.checked[rule / 64] |= bit;
+    const auto fill = masked.holds_text ? Regex::Fill::anything : Regex::Fill::numbers;
+    if (!patterns_[rule] || patterns_[rule]->may_match_shape(masked.text, kSlot, fill)) {
+      memory.possible[rule / 64] |= bit;
+    }
+  }
+  return (memory.possible[rule / 64] & bit) != 0;
+}
+
 const std::vector<std::uint16_t>& Candidates::find(std::string_view body, const MaskedBody& masked,
                                                    TemplateId id) const {
-  if (masked.holds_text) return find(body);
-  thread_local TemplateMemory memory;
-  thread_local std::vector<std::uint16_t> known;
-  TemplateMemory::Entry& entry = memory.at(number_, id);
-  if (entry.set == number_ && entry.id == id) {
-    known.assign(entry.rules.begin(), entry.rules.begin() + entry.count);
-    return known;
+  // One memory a thread, of a fixed size where the newest wins: sets are shared by threads, and
+  // this is what makes a line cheap.
+  constexpr std::size_t kEntries = 4096;
+  constexpr std::size_t kLongestShape = 1024;
+  thread_local std::vector<Memory> memories(kEntries);
+  thread_local std::vector<std::uint16_t> left;
+  const std::uint64_t key = masked.holds_text ? ~id : id;
+  Memory& memory = memories[(key ^ (key >> 32) ^ number_ * 0x9E3779B97F4A7C15u) % kEntries];
+  const bool known = memory.set == number_ && memory.key == key;
+
+  if (known && memory.seen >= Memory::kWorthIt && !masked.holds_text) {
+    left.clear();
+    for (std::size_t word = 0; word < memory.possible.size(); ++word) {
+      for (std::uint64_t bits = memory.possible[word]; bits != 0; bits &= bits - 1) {
+        left.push_back(
+            static_cast<std::uint16_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits))));
+      }
+    }
+    return left;
   }
-  const auto& found = scan(in_masked_, masked.text, masked_always_, rules_);
-  if (found.size() <= entry.rules.size()) {
-    entry.set = number_;
-    entry.id = id;
-    entry.count = static_cast<std::uint16_t>(found.size());
-    std::copy(found.begin(), found.end(), entry.rules.begin());
+  const auto& found = masked.holds_text ? scan(in_body_, body, always_, rules_)
+                                        : scan(in_masked_, masked.text, masked_always_, rules_);
+  if (!known) {
+    memory = Memory();
+    memory.set = number_;
+    memory.key = key;
   }
-  return found;
+  if (memory.seen < Memory::kWorthIt) ++memory.seen;
+  if (memory.seen < Memory::kWorthIt || rules_ > Memory::kRules ||
+      masked.text.size() > kLongestShape) {
+    memory.seen = std::min(memory.seen, Memory::kWorthIt - 1);
+    return found;
+  }
+  left.clear();
+  for (const std::uint16_t rule : found) {
+    if (could_match(memory, rule, masked)) left.push_back(rule);
+  }
+  return left;
 }
 
 }  // namespace logarithm

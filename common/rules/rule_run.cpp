@@ -53,6 +53,7 @@ void RuleRun::begin(std::string_view body, std::string_view stream, Extraction& 
   out_ = &out;
   out.clear();
   taken_.clear();
+  pairs_taken_ = false;
 }
 
 bool RuleRun::apply(const Rule& rule) {
@@ -60,6 +61,9 @@ bool RuleRun::apply(const Rule& rule) {
       std::find(rule.streams.begin(), rule.streams.end(), stream_) == rule.streams.end()) {
     return false;
   }
+  // A metric line is read by one rule: the first, most special one whose pairs it has.
+  const bool reads_pairs = rule.each || rule.parse != Rule::Parse::none;
+  if (reads_pairs && pairs_taken_) return false;
   groups_.clear();
   if (rule.match && !rule.match->search(body_, groups_)) return false;
   if (rule.parse != Rule::Parse::none && !read_body(rule)) return false;
@@ -67,6 +71,7 @@ bool RuleRun::apply(const Rule& rule) {
   take_fields(rule);
   const bool pairs = (rule.each && take_pairs(rule)) || take_entries(rule);
   if (!pairs && !rule.match && rule.parse == Rule::Parse::none) return false;
+  pairs_taken_ = pairs_taken_ || pairs;
   for (const auto& constant : rule.constants) add_meta(constant.key, constant.value, false);
   raise_severity(rule.severity);
   for (const auto& by_group : rule.group_severity) {

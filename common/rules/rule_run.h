@@ -39,7 +39,8 @@ class RuleRun {
   Extraction* out_ = nullptr;
   Regex::Groups groups_, pair_;
   std::vector<DictEntry> entries_;
-  std::vector<const DictEntry*> keys_;   // of Rule::keys, null where the body has none
+  std::vector<const DictEntry*> keys_;  // of Rule::keys, null where the body has none
+  bool pairs_taken_ = false;
   std::vector<std::string_view> taken_;  // numbers that already are a field
 };
 

@@ -50,7 +50,8 @@ class CompiledRules final : public RuleSet {
 
   void apply(std::string_view body, const MaskedBody& masked, TemplateId id,
              std::string_view stream, Extraction& out) const override {
-    body = body.substr(0, kInputCap);
+    // A body that is cut is not what the mask was made of.
+    if (body.size() > kInputCap) return apply(body, stream, out);
     run(of_line_.find(body, masked, id), body, stream, out);
   }
 

@@ -14,5 +14,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Extraction found;
   rules->apply(text, "stdout", found);
   rules->apply("step=60 loss=nan", "kernel", found);
+  rules->apply_record(text, "stdout", found);
+  MaskedBody masked;
+  mask_body(text, masked);
+  for (int i = 0; i < 20; ++i) {  // until the template is known
+    rules->apply(text, masked, fingerprint(masked.text), "stdout", found);
+  }
+  std::vector<RuleSet::Secret> secrets;
+  rules->find_secrets(text, secrets);
   return 0;
 }

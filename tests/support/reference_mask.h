@@ -47,7 +47,9 @@ constexpr std::array<unsigned char, 256> make_classes() {
 }
 inline constexpr auto kClasses = make_classes();
 
-inline bool is(char c, unsigned bits) { return (kClasses[static_cast<unsigned char>(c)] & bits) != 0; }
+inline bool is(char c, unsigned bits) {
+  return (kClasses[static_cast<unsigned char>(c)] & bits) != 0;
+}
 inline bool is_alnum(char c) { return is(c, kDigit | kAlpha); }
 inline bool is_word(char c) { return is_alnum(c) || c == '_'; }
 inline bool is_hex(char c) { return is(c, kDigit | kHexLower | kHexUpper); }

@@ -146,12 +146,34 @@ TEST_CASE("Template: the mask gives what its first, plain version gave, for any 
   const auto seed = std::random_device{}();
   CAPTURE(seed);
   std::mt19937 random(seed);
-  const std::vector<std::string> pieces{
-      "0x1f", "deadbeef", "DEADBEEF", "12", "-3", "+.5", "1.5e-3", "e5", "nan", "NaN", "inf",
-      "infinity", "-inf", "_", "/", "/a/b.c", "./x", "../", "~/", "http://x:1/", "'", "\"", "\\",
-      ":", ",", " ", "\t", "(", ")", "[", "]", "{", "}", "=", "|", "host", "x", "Z", "\x01",
-      std::string(1, '\0'), "\xC3\xA9", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "don't", "-", "+",
-      ".", "step", "3a", "a3", "\x7F", "\xFF", "1e5x", "12ms", "0x", "0xg"};
+  const std::vector<std::string> pieces{"0x1f",     "deadbeef",
+                                        "DEADBEEF", "12",
+                                        "-3",       "+.5",
+                                        "1.5e-3",   "e5",
+                                        "nan",      "NaN",
+                                        "inf",      "infinity",
+                                        "-inf",     "_",
+                                        "/",        "/a/b.c",
+                                        "./x",      "../",
+                                        "~/",       "http://x:1/",
+                                        "'",        "\"",
+                                        "\\",       ":",
+                                        ",",        " ",
+                                        "\t",       "(",
+                                        ")",        "[",
+                                        "]",        "{",
+                                        "}",        "=",
+                                        "|",        "host",
+                                        "x",        "Z",
+                                        "\x01",     std::string(1, '\0'),
+                                        "\xC3\xA9", "1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+                                        "don't",    "-",
+                                        "+",        ".",
+                                        "step",     "3a",
+                                        "a3",       "\x7F",
+                                        "\xFF",     "1e5x",
+                                        "12ms",     "0x",
+                                        "0xg"};
   MaskedBody fast, plain;
   for (int round = 0; round < 20'000; ++round) {
     std::string body;

@@ -58,16 +58,16 @@ class PatternMaker {
     return out;
   }
   std::string repeated(int depth) {
-    static const char* const kTimes[] = {"*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?",
-                                         "{2,}"};
+    static const char* const kTimes[] = {"*",  "+",   "?",     "*?",     "+?",
+                                         "??", "{2}", "{1,3}", "{0,2}?", "{2,}"};
     std::string out = atom(depth);
     if (pick(3) == 0 && out != "^" && out != "$" && out[0] != '\\') out += kTimes[pick(10)];
     return out;
   }
   std::string atom(int depth) {
-    static const char* const kAtoms[] = {"a",   "b",    "c",   "ab",  "1",     ".",     "\\d",
-                                         "\\w", "\\s",  "[ab]", "[^a]", "[a-c1]", "\\b",  "^",
-                                         "$",   "\\B", " ",   "-",   "\\.",   "(?i:e)"};
+    static const char* const kAtoms[] = {"a",   "b",   "c",    "ab",   "1",      ".",     "\\d",
+                                         "\\w", "\\s", "[ab]", "[^a]", "[a-c1]", "\\b",   "^",
+                                         "$",   "\\B", " ",    "-",    "\\.",    "(?i:e)"};
     if (depth > 0 && pick(4) == 0) return "(" + alternation(depth - 1) + ")";
     if (depth > 0 && pick(6) == 0) return "(?:" + alternation(depth - 1) + ")";
     return kAtoms[pick(20)];
@@ -92,7 +92,8 @@ TEST_CASE("Backtracker: finds what RE2 finds, group by group, for random pattern
     ++compiled;
     for (int k = 0; k < 8; ++k) {
       std::string text;
-      for (unsigned i = 0; i < random() % 12; ++i) text.push_back("abcBeE1 -.\n\xFF"[random() % 12]);
+      for (unsigned i = 0; i < random() % 12; ++i)
+        text.push_back("abcBeE1 -.\n\xFF"[random() % 12]);
       const std::size_t from = random() % 3 == 0 ? random() % (text.size() + 1) : 0;
       CAPTURE(text);
       CAPTURE(from);
@@ -112,8 +113,8 @@ TEST_CASE("Backtracker: finds what RE2 finds, group by group, for random pattern
 }
 
 TEST_CASE("Backtracker: what it does not know it refuses") {
-  for (const char* pattern : {"(?m)^a", "\\pL", "(?U)a+", "\\Qa\\E", "(a*)*", "(?:a?){3}", "[[:digit:]]",
-                              "a{1001}", "\xC3\xA9"}) {
+  for (const char* pattern : {"(?m)^a", "\\pL", "(?U)a+", "\\Qa\\E", "(a*)*", "(?:a?){3}",
+                              "[[:digit:]]", "a{1001}", "\xC3\xA9"}) {
     CAPTURE(std::string(pattern));
     CHECK(Backtracker::compile(pattern, false, 2) == nullptr);
   }
