@@ -36,7 +36,7 @@ HeaderLexer::Step HeaderLexer::bracket() {
   const bool had_time = header_.time.has_value(), had_file = !header_.file.empty();
   const std::uint32_t before = evidence_;
   names_inside_ = items_inside_ = 0;
-  single_number_ = frame_ = letter_ = pid_inside_ = false;
+  single_number_ = frame_ = letter_ = pid_inside_ = mention_inside_ = false;
   name_inside_ = {};
   std::size_t i = at_ + 1;
   while (i < close) {
@@ -200,7 +200,14 @@ bool HeaderLexer::inside_word(std::size_t& i, std::size_t close) {
     const bool rank = key == "RANK" || key == "rank" || key == "Rank";
     const bool pid = key == "PID" || key == "pid", tid = key == "TID" || key == "tid";
     // "[Rank 3]" is the beginning of many messages, and rules know them by it.
-    if (rank && gap == ' ' && colon == std::string_view::npos && !had_colon) return false;
+    const bool mention = rank && gap == ' ' && colon == std::string_view::npos && !had_colon;
+    if (mention && has(kLevel)) return false;
+    if (mention) {
+      header_.add("rank", number, true);
+      mention_inside_ = true;
+      i = number_end;
+      return true;
+    }
     if (rank || pid || tid) {
       header_.add(rank ? "rank" : pid ? "pid" : "tid", number, true);
       evidence_ |= kPid;
@@ -270,7 +277,10 @@ HeaderLexer::Step HeaderLexer::judge_bracket(std::size_t close, std::uint32_t be
     if (was_first) evidence_ |= kAlone;
     return is_blank(next) || next == ':' || next == '[' || ends ? Step::strong : Step::stop;
   }
+  if (mention_inside_) return items_inside_ == 1 ? Step::weak : Step::stop;
   if (was_first) {
+    if (single_number_ && items_inside_ == 1 && header_.fields[0].value.size() > 2)
+      return Step::weak;
     // Lightning: [rank: 3] text
     const bool rank = items_inside_ == 1 && header_.field_count == 1 &&
                       header_.fields[0].key == "rank" && is_blank(next);
@@ -295,7 +305,11 @@ HeaderLexer::Step HeaderLexer::judge_bracket(std::size_t close, std::uint32_t be
   // `[main]` between time and level is a thread or a logger; behind a level it begins the message,
   // unless a place or a logger follows.
   logger_ = name_inside_;
-  const bool evident = has(kLevel) && is_logger_name(name_inside_) && !is_upper(name_inside_[0]);
+  const bool leading = has(kLevel) && !timed() && header_.level.size() > 3 &&
+                       is_lower(name_inside_[0]) && !is_counted_thing(name_inside_) && !ends;
+  const bool evident =
+      leading || (has(kLevel) && is_logger_name(name_inside_) && !is_upper(name_inside_[0]));
+  if (evident) evidence_ |= kName;
   return evident ? Step::strong : Step::weak;
 }
 

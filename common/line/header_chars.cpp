@@ -118,7 +118,12 @@ bool split_place(std::string_view token, Place& place) {
     place = {file, head, is_line(tail) ? std::string_view() : tail};
     return true;
   }
-  if (!is_function(head) || !is_line(tail)) return false;
+  if (!is_line(tail)) return false;
+  if (is_source_file(head)) {  // root:train.py:88
+    place = {head, tail, {}};
+    return true;
+  }
+  if (!is_function(head)) return false;
   place = {file, tail, head};
   return true;
 }

@@ -40,6 +40,8 @@ inline bool is(char c, Class which) {
   return (kClasses[static_cast<unsigned char>(c)] & which) != 0;
 }
 
+// What may stand between two elements, with a blank behind.
+inline bool separates(char c) { return c == '-' || c == '|' || c == '>' || c == ':'; }
 // What ends a word outside of brackets: a blank, or one of `[](){}|,"'=;#`.
 inline bool ends_token(char c) { return is(c, kToken); }
 

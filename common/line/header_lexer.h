@@ -118,7 +118,8 @@ class HeaderLexer {
   Mark mark_;
   // What one bracket holds.
   unsigned names_inside_ = 0, items_inside_ = 0;
-  bool single_number_ = false, frame_ = false, letter_ = false, pid_inside_ = false;
+  bool single_number_ = false, frame_ = false, letter_ = false, pid_inside_ = false,
+       mention_inside_ = false;
   std::string_view name_inside_;
 };
 

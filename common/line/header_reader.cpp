@@ -46,6 +46,14 @@ bool begins_message(std::string_view message, bool letter_level) {
   return next != ' ' && next != '-' && next != '|' && next != '>' && next != ':' && next != '[';
 }
 
+// DCGM and rich print the call site behind the message.
+bool may_end_with_place(std::string_view text) {
+  if (text.back() == ']') return true;
+  if (!is_digit(text.back())) return false;
+  const std::size_t blank = text.rfind(' ');
+  return blank != std::string_view::npos && blank > 0 && text[blank - 1] == ' ';
+}
+
 }  // namespace
 
 std::optional<LogHeader> HeaderReader::read(std::string_view text) {
@@ -78,7 +86,7 @@ std::optional<LogHeader> HeaderReader::read(std::string_view text) {
 }
 
 bool HeaderReader::replay(const Pattern& pattern, std::string_view text, LogHeader& header) const {
-  if (pattern.may_trail && text.back() == ']') return false;
+  if (pattern.file.size == 0 && may_end_with_place(text)) return false;
   if (!pattern.decided &&
       !begins_message(text.substr(pattern.header_size), pattern.level.size == 1)) {
     return false;
@@ -135,10 +143,6 @@ void HeaderReader::learn(std::string_view text, const std::array<char, kMaxPatte
     if (header.fields[i].value.starts_with("0x")) return;
     pattern.fields[i] = {header.fields[i].key, span(header.fields[i].value), header.fields[i].kind};
   }
-  const bool has_pid =
-      std::any_of(header.fields.begin(), header.fields.begin() + header.field_count,
-                  [](const LogHeader::Field& field) { return field.key == "pid"; });
-  pattern.may_trail = header.file.empty() && has_pid;  // as DCGM does
   pattern.field_count = static_cast<std::uint8_t>(header.field_count);
   if (header.time) {
     // A zone or a half of the day may follow a time.

@@ -36,8 +36,7 @@ class HeaderReader {
     std::array<char, kMaxPattern> text;  // every digit a '0'
     std::uint8_t size = 0;               // bytes that have to be alike
     std::uint8_t header_size = 0;
-    bool decided = false;    // the message was not looked at
-    bool may_trail = false;  // a call site may stand at the end of the line
+    bool decided = false;  // the message was not looked at
     header::HeaderLexer::TimeForm form = header::HeaderLexer::TimeForm::none;
     Span time, level, file, file_line;
     Severity severity = Severity::unset;

@@ -186,9 +186,10 @@ struct Reader {
 
 bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
   std::size_t i = at;
-  std::int64_t value = 0;
-  while (i < text.size() && is_digit(text[i]) && i - at < 19)
-    value = value * 10 + (text[i++] - '0');
+  std::uint64_t read = 0;  // 19 digits fit, whatever they are
+  for (; i < text.size() && is_digit(text[i]) && i - at < 19; ++i) {
+    read = read * 10 + static_cast<std::uint64_t>(text[i] - '0');
+  }
   const std::size_t size = i - at;
   if (i < text.size() && is_digit(text[i])) return false;
   std::int64_t unit = 1;
@@ -200,8 +201,9 @@ bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
     default: return false;
   }
   // 10 digits from 2001-09-09 to 2100.
-  if (text[at] == '0' || value / (kSecond / unit) >= 4'102'444'800) return false;
-  value *= unit;
+  const auto per_second = static_cast<std::uint64_t>(kSecond / unit);
+  if (text[at] == '0' || read / per_second >= 4'102'444'800) return false;
+  std::int64_t value = static_cast<std::int64_t>(read) * unit;
   if (i + 1 < text.size() && text[i] == '.' && is_digit(text[i + 1])) {
     for (++i; i < text.size() && is_digit(text[i]); ++i) {
       unit /= 10;

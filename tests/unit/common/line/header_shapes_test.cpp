@@ -99,6 +99,23 @@ const Shape kShapes[] = {
      "msg=\"started\" rank=3"},
     {"t=2026-03-04T05:06:07Z lvl=warn msg=x", Severity::warning, "", "msg=x"},
     {"foo.cc:12:5: error: expected ';'", Severity::error, "foo.cc:12", "expected ';'"},
+    {"2026-03-04T05:06:07.448+0100\tERROR\ttrainer\tpkg/x.go:88\tboom", Severity::error,
+     "pkg/x.go:88", "boom"},
+    {"[48213] 2026-03-04 05:06:07 INFO hello", Severity::info, "", "hello"},
+    {"trainer.py:88: INFO: hello", Severity::info, "trainer.py:88", "hello"},
+    {"INFO  [trainer] hello", Severity::info, "", "hello"},
+    {"WARNING:2026-03-04 05:06:07,448:jax._src.xla_bridge:812: An NVIDIA GPU", Severity::warning,
+     "jax._src.xla_bridge:812", "An NVIDIA GPU"},
+    {"[2026-03-04 05:06:07,448] [RANK 3] [INFO] hello", Severity::info, "", "hello"},
+    {"[05:06:07] INFO     hello      train.py:88", Severity::info, "train.py:88",
+     "hello      train.py:88"},
+    {"2026-03-04 05:06:07 INFO     root:train.py:88 hello", Severity::info, "train.py:88", "hello"},
+    {"05:06:07 | train.py:88 | WARNING | hello", Severity::warning, "train.py:88", "hello"},
+    {"2026-03-04 05:06:07.448 [WARN] (trainer.py:88) slow", Severity::warning, "trainer.py:88",
+     "slow"},
+    {"1772600767448 [main] ERROR com.x.Y - hello", Severity::error, "", "hello"},
+    {"[2026-03-04 05:06:07,448][train][INFO] - hello", Severity::info, "", "hello"},
+    {"[WARNING|train.py:88] hello", Severity::warning, "train.py:88", "hello"},
 };
 
 // Headers that leave the whole line to the message.
@@ -241,6 +258,12 @@ const std::string_view kFalseFriends[] = {
     "foo: bar: error",
     "0: error",
     "config: debug: true",
+    "FTL [License]",
+    "NOTICE [COPYRIGHT] x",
+    "[1] ERROR x",
+    "[12] 2026 x",
+    "99999999999999999999 INFO x",
+    "9999999999999999999 INFO x",
 };
 
 void check(const Shape& shape) {
