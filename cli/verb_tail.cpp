@@ -7,7 +7,6 @@
 
 #include "cli/filters.h"
 #include "cli/line_printer.h"
-#include "cli/source.h"
 #include "cli/tail_client.h"
 #include "cli/tail_view.h"
 #include "cli/verb.h"
@@ -39,7 +38,7 @@ class TailVerb final : public Verb {
     app_->add_option("--max-behind", max_behind_,
                      "When this far behind the job, skip to the newest lines and say how many "
                      "were left out; 0s: never (default: 10s on a terminal, else 0s)");
-    files_.add_to(*app_);
+    app_->add_option("--files", files_)->group("");  // refused in words, see run()
     app_->footer(
         "--since 15m shows those lines first; without it only lines that arrive from now on come. "
         "A lost server is tried again, and nothing is left out or shown twice. As text, the "
@@ -51,7 +50,7 @@ class TailVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
-    if (files_.used() || !files_.check().ok()) {
+    if (!files_.empty()) {
       return usage(Error(ErrorCode::invalid,
                          "tail follows a job that runs: with --files nothing arrives any more, "
                          "use `logarithm query --files`"));
@@ -123,7 +122,7 @@ class TailVerb final : public Verb {
   std::string job_, max_behind_;
   bool ids_ = false;
   Filters filters_;
-  FileOptions files_;
+  std::vector<std::string> files_;
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ Result<bool> TailMerge::next_range(Source& source, std::uint64_t from) {
     if (pending(Unsent{wanted}, stored) == 0) continue;
     source.range = wanted;
     source.at = 0;
-    LGR_TRY(source.refs, view_.snapshot().blocks_from(token_, source.stream, wanted.first, kFetch));
+    LGR_TRY(source.refs, lookup_.from(token_, source.stream, wanted.first));
     return true;
   }
   return false;

@@ -134,7 +134,7 @@ class Run(unittest.TestCase):
         status, shown = on_terminal([*self.with_run("--job", "tty", "--plain"), *command])
         self.assertIn(b"None None", shown)
 
-    def test_ctrl_c_and_ctrl_z_reach_the_command_once(self):
+    def test_ctrl_c_reaches_the_command_once(self):
         program = ("import signal, sys, time\nn = 0\n"
                    "def got(*_):\n  global n\n  n += 1\n  print('int', n, flush=True)\n"
                    "signal.signal(signal.SIGINT, got)\nprint('ready', flush=True)\n"
@@ -161,6 +161,39 @@ class Run(unittest.TestCase):
         os.close(master)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         self.assertIn(b"total 1", shown)
+
+    def test_a_command_that_the_terminal_stops_is_a_stopped_job(self):
+        run = subprocess.Popen([*self.with_run("--job", "ctrl-z"), "sh", "-c",
+                                "echo ready; sleep 0.2; echo on; sleep 0.2; exit 3"],
+                               stdout=subprocess.PIPE, env=self.environment, process_group=0)
+        self.addCleanup(run.kill)
+        self.assertEqual(run.stdout.readline(), b"ready\n")
+        os.killpg(run.pid, signal.SIGTSTP)  # as Ctrl-Z does
+        _, status = os.waitpid(run.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        os.killpg(run.pid, signal.SIGCONT)  # as `fg` does
+        self.assertEqual(run.stdout.read(), b"on\n")
+        self.assertEqual(run.wait(10), 3)
+
+    @unittest.skipUnless(os.environ.get("LGR_BENCH"), "a benchmark: set LGR_BENCH")
+    def test_a_writer_at_full_speed_is_not_slowed(self):
+        writer = ("import os, sys, time\npiece = b'x' * 115 + b'\\n'\nbegan = time.monotonic()\n"
+                  "for _ in range(400000): os.write(1, piece)\n"
+                  "took = time.monotonic() - began\nopen(sys.argv[1], 'a').write(f'{took}\\n')\n")
+        plain, shown = os.path.join(self.state, "plain"), os.path.join(self.state, "shown")
+        for _ in range(int(os.environ["LGR_BENCH"])):
+            with open(os.path.join(self.state, "out"), "wb") as out:
+                subprocess.run([PYTHON, "-c", writer, plain], stdout=out, check=True)
+            subprocess.run([*self.with_run("--job", "bench"), PYTHON, "-c", writer, shown],
+                           stdout=subprocess.DEVNULL if os.environ.get("LGR_NULL") else
+                           subprocess.PIPE, env=self.environment, check=True)
+        times = []
+        for name in (plain, shown):
+            with open(name, encoding="utf-8") as file:
+                times.append([float(line) for line in file])
+        ratios = sorted(b / a for a, b in zip(*times))
+        print(f"plain {sorted(times[0])[len(ratios) // 2]:.3f} s, ratio {ratios[len(ratios) // 2]:.4f} "
+              f"({ratios[0]:.3f} to {ratios[-1]:.3f})", flush=True)
 
     def test_the_command_runs_on_while_we_are_stopped(self):
         marker = os.path.join(self.state, "done")

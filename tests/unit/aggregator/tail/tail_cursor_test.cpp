@@ -84,7 +84,7 @@ TEST_CASE("TailCursor: a thousand streams take about 15 characters each") {
 TEST_CASE("TailCursor: generations of a file have keys of their own") {
   const StreamBase base{1, 2};
   CHECK(stream_key(StreamId{base, 0}) != stream_key(StreamId{base, 1}));
-  CHECK(stream_key(StreamId{base, 0}) >> 48 == 0);
+  CHECK((stream_key(StreamId{base, 0}) >> 48) == 0);
 }
 
 }  // namespace
