@@ -50,10 +50,11 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     import.path = node.string("path", "");
     import.tz = node.string("tz", "");
     config.import = std::move(import);
-    config.discover.processes = false;
+    config.discover.processes = config.discover.runs = false;
   }
   const config::YamlNode discover = root.child("discover");
   config.discover.processes = discover.boolean("processes", config.discover.processes);
+  config.discover.runs = discover.boolean("runs", config.discover.runs);
   config.discover.poll = discover.duration("poll", config.discover.poll,
                                            std::chrono::milliseconds(10), std::chrono::seconds(60));
 
@@ -117,6 +118,7 @@ std::string print_config(const AgentConfig& config) {
   out += "  min_free: " + config::format_size(config.spool.min_free) + "\n";
   out += "discover:\n";
   out += std::string("  processes: ") + yes_no(config.discover.processes) + "\n";
+  out += std::string("  runs: ") + yes_no(config.discover.runs) + "\n";
   out += "  poll: " + config::format_duration(config.discover.poll) + "\n";
   out += config.files.empty() ? "files: []\n" : "files:\n";
   for (const FilePattern& pattern : config.files) {

@@ -30,6 +30,7 @@ struct AgentConfig {
 
   struct Discover {
     bool processes = true;  // default: false with `import`
+    bool runs = true;       // follow what `logarithm run` of this user keeps; as above
     std::chrono::nanoseconds poll = std::chrono::milliseconds(100);
   } discover;
 

@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
 #include "agent/agent_config.h"
 #include "agent/app.h"
+#include "agent/run_files.h"
 #include "agent/test_rules.h"
 #include "common/base/logging.h"
 
@@ -85,6 +87,15 @@ int main(int argc, char** argv) {
   std::vector<std::string> rule_problems;
   if (const auto ended = configure(arguments, config, rules, rule_problems)) return *ended;
 
+  if (config.discover.runs && !config.once) {
+    const auto variable = [](const char* name) {
+      const char* value = std::getenv(name);
+      return std::string(value == nullptr ? "" : value);
+    };
+    if (auto runs = agent::run_files(variable("XDG_STATE_HOME"), variable("HOME"))) {
+      config.files.push_back(std::move(*runs));
+    }
+  }
   auto app = agent::App::make(std::move(config), std::move(rules), std::move(rule_problems));
   if (!app.ok()) {
     LGR_ERROR("cannot start: {}", app.error().message());

@@ -1,6 +1,8 @@
 #include "aggregator/app.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +26,7 @@ constexpr std::chrono::seconds kUpkeepEvery{1};
 constexpr std::chrono::seconds kTrimEvery{5};
 // Each arena keeps its own free memory; the default is eight a core.
 constexpr int kArenas = 4;
+constexpr int kTailNice = 5;
 
 std::chrono::nanoseconds from_seconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -47,6 +50,12 @@ Status App::open() {
   writing_ = std::make_unique<WorkerPool>(kWriterThreads);
   querying_ = std::make_unique<WorkerPool>(kQueryThreads);
   upkeep_ = std::make_unique<WorkerPool>(1);
+  tailing_ = std::make_unique<WorkerPool>(1);
+  // Whoever watches must not slow what is watched.
+  tailing_->post([](BlockingToken&) {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kTailNice);
+    return Status();
+  });
 
   SqliteStorageOptions options;
   options.data_dir = config_.data_dir;
@@ -62,6 +71,7 @@ Status App::open() {
   writers_->on_committed([this](const Commit& commit) {
     commit_seconds_.observe(from_seconds(commit.seconds));
     if (commit.freshness) freshness_seconds_.observe(from_seconds(*commit.freshness));
+    tails_->on_commit(commit.job);
   });
   const auto authenticate = [tokens = config_.tokens](const std::string& token) {
     return tenant_of_token(token, tokens);
@@ -75,7 +85,11 @@ Status App::open() {
   query.max_concurrent = config_.query.max_concurrent;
   query.memory = config_.query.memory;
   queries_ = std::make_unique<QueryRunner>(*querying_, clock_, query);
+  tails_ = std::make_unique<TailHub>(*storage_, *tailing_, io_.get_executor(), clock_, encode_line,
+                                     TailHubOptions());
+  tail_ = std::make_unique<TailEndpoint>(*tails_, clock_);
   api_ = std::make_unique<Api>(*storage_, *queries_, *agents_, *ingest_, config_.tokens);
+  api_->set_tail(*tail_);
   api_->set_more_metrics([this](std::string& out) { write_metrics(out); });
 
   LGR_TRY(ListenAddress listen, parse_listen(config_.listen));
@@ -91,6 +105,7 @@ App::~App() {
   // The network is still by now (run() has returned, or never began): let what blocks end, deliver
   // its answers to nobody, then take the rest apart.
   querying_.reset();
+  tailing_.reset();
   upkeep_.reset();
   writing_.reset();
   io_.restart();
@@ -205,6 +220,14 @@ void App::write_metrics(std::string& out) const {
   number("protocol_errors_total", "counter", ingest.protocol_errors);
   number("refused_blocks_total", "counter", ingest.refused_blocks);
   number("sessions_ended_after_loss_total", "counter", ingest.ended_after_loss);
+  const TailStats& tails = tails_->stats();
+  number("tails", "gauge", tails.open);
+  number("tails_refused_total", "counter", tails.refused);
+  number("tail_lines_total", "counter", tails.lines);
+  number("tail_bytes_total", "counter", tails.bytes);
+  number("tail_skipped_lines_total", "counter", tails.skipped);
+  number("tail_unreadable_lines_total", "counter", tails.unreadable);
+  number("tail_forgotten_holes_total", "counter", tails.forgotten_holes);
   const net::HttpServerStats http = server_->stats();
   number("connections", "gauge", http.open);
   number("connections_refused_total", "counter", http.refused);

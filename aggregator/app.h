@@ -12,9 +12,11 @@
 #include "aggregator/http/query_runner.h"
 #include "aggregator/http/registry_view.h"
 #include "aggregator/http/ws_ingest.h"
+#include "aggregator/http/ws_tail.h"
 #include "aggregator/ingest/ingest_hub.h"
 #include "aggregator/store/sqlite_storage.h"
 #include "aggregator/store/writer_pool.h"
+#include "aggregator/tail/tail_hub.h"
 #include "common/async/task_group.h"
 #include "common/async/worker_pool.h"
 #include "common/base/clock.h"
@@ -56,13 +58,15 @@ class App {
   Histogram commit_seconds_, freshness_seconds_;
 
   // Reset explicitly on the way down: what they run uses the members below.
-  std::unique_ptr<WorkerPool> writing_, querying_, upkeep_;
+  std::unique_ptr<WorkerPool> writing_, querying_, upkeep_, tailing_;
 
   std::unique_ptr<WriterPool> writers_;
   std::unique_ptr<IngestHub> hub_;
   std::unique_ptr<RegistryView> agents_;
   std::unique_ptr<IngestEndpoint> ingest_;
   std::unique_ptr<QueryRunner> queries_;
+  std::unique_ptr<TailHub> tails_;
+  std::unique_ptr<TailEndpoint> tail_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<net::HttpServer> server_;
   std::unique_ptr<TaskGroup> tasks_;

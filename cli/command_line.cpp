@@ -72,6 +72,8 @@ int run_command_line(std::vector<std::string> arguments, Options surroundings) {
   std::vector<std::unique_ptr<Verb>> verbs;
   verbs.push_back(make_jobs());
   verbs.push_back(make_query());
+  verbs.push_back(make_tail());
+  verbs.push_back(make_run());
   verbs.push_back(make_context());
   verbs.push_back(make_import());
   verbs.push_back(make_export());

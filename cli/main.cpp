@@ -10,13 +10,17 @@
 #include "common/base/logging.h"
 
 int main(int argc, char** argv) {
+  logarithm::cli::Options options;
+  options.signals = logarithm::cli::SignalState::capture();
   // A reader of our output that goes away is a failed write, not the end: there may be programs to
   // stop and files to remove.
   std::signal(SIGPIPE, SIG_IGN);
   logarithm::init_logging(false);
-  logarithm::cli::Options options;
   options.terminal = ::isatty(STDERR_FILENO) == 1;
   options.colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    options.environment.emplace_back(*entry);
+  }
   std::error_code unknown;
   options.programs =
       std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path().string();

@@ -2,7 +2,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "cli/signal_state.h"
 #include "common/base/result.h"
 #include "common/config/problems.h"
 #include "common/net/http.h"
@@ -23,6 +25,9 @@ struct Options {
   bool colour = false;    // stdout is a terminal (and NO_COLOR is not set)
   bool terminal = false;  // stderr is one: progress may redraw its line
   std::string programs;   // the directory of the sibling programs
+  // For `run`, whose command is to be as if we were not there.
+  std::vector<std::string> environment;  // NAME=value
+  SignalState signals;
 };
 
 // Reads `server`, `token` and `output` from `file` into `options`. The Error is for a file that

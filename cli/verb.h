@@ -28,6 +28,8 @@ class Verb {
 
 std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_query();
+std::unique_ptr<Verb> make_tail();
+std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_context();
 std::unique_ptr<Verb> make_import();
 std::unique_ptr<Verb> make_export();

@@ -12,7 +12,7 @@ namespace {
 // Open without a token: probes have none.
 bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
 
-constexpr std::string_view kIngestPath = "/api/v1/ingest";
+constexpr std::string_view kIngestPath = "/api/v1/ingest", kTailPath = "/api/v1/tail";
 
 }  // namespace
 
@@ -67,6 +67,8 @@ boost::asio::awaitable<net::Response> Api::handle(net::Request request) {
       response.headers.emplace_back("Allow", wrong->allow);
     } else if (request.path == kIngestPath) {
       response = problem(400, "this path is a WebSocket (subprotocol logarithm.v1)");
+    } else if (request.path == kTailPath) {
+      response = problem(400, "this path is a WebSocket");
     } else {
       response = problem(404, "no such path: " + request.path.substr(0, 200));
     }
@@ -76,6 +78,12 @@ boost::asio::awaitable<net::Response> Api::handle(net::Request request) {
 }
 
 std::optional<net::Response> Api::check_websocket(const net::Request& request) {
+  if (request.path == kTailPath && tail_ != nullptr) {
+    ++requests_;
+    if (tenant_of(request, tokens_)) return tail_->refuse(request);
+    ++unauthenticated_;
+    return problem(401, "a valid bearer token is needed");
+  }
   if (request.path != kIngestPath) {
     return problem(404, "no WebSocket at this path: " + request.path.substr(0, 200));
   }
@@ -90,7 +98,14 @@ std::optional<net::Response> Api::check_websocket(const net::Request& request) {
 
 boost::asio::awaitable<void> Api::websocket(net::Request request,
                                             std::shared_ptr<net::WsConnection> connection) {
-  static_cast<void>(request);  // the session's hello says who it is
+  if (request.path == kTailPath) {
+    auto tenant = tenant_of(request, tokens_);
+    if (!tenant) co_return;
+    std::string name = std::move(*tenant);
+    auto served = tail_->serve(std::move(request), std::move(name), std::move(connection));
+    co_return co_await std::move(served);
+  }
+  // Of the ingest the session's hello says who it is.
   co_await ingest_.serve(std::move(connection));
 }
 

@@ -24,6 +24,16 @@ class WebSocketEndpoint {
   virtual boost::asio::awaitable<void> serve(std::shared_ptr<net::WsConnection> connection) = 0;
 };
 
+// A WebSocket that is a question: judged before it is accepted.
+class TailService {
+ public:
+  virtual ~TailService() = default;
+  // The answer that refuses it; nullopt: serve() may follow.
+  virtual std::optional<net::Response> refuse(const net::Request& request) = 0;
+  virtual boost::asio::awaitable<void> serve(net::Request request, std::string tenant,
+                                             std::shared_ptr<net::WsConnection> connection) = 0;
+};
+
 // The REST interface of contract.md. On the I/O thread; everything that blocks goes through the
 // query runner. What it refers to must outlive the server.
 class Api final : public net::HttpHandler {
@@ -36,6 +46,8 @@ class Api final : public net::HttpHandler {
   boost::asio::awaitable<void> websocket(net::Request request,
                                          std::shared_ptr<net::WsConnection> connection) override;
 
+  // Serves /api/v1/tail, when there is one; it outlives the server.
+  void set_tail(TailService& tail) { tail_ = &tail; }
   // What /readyz says.
   void set_ready(bool ready) { ready_ = ready; }
   // Appends metrics of parts that this one does not know, in Prometheus' text form.
@@ -72,6 +84,7 @@ class Api final : public net::HttpHandler {
   QueryRunner& queries_;
   AgentsView& agents_;
   WebSocketEndpoint& ingest_;
+  TailService* tail_ = nullptr;
   std::vector<TokenGrant> tokens_;
   Router router_;
   std::function<void(std::string&)> more_metrics_;

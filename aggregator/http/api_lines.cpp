@@ -37,21 +37,6 @@ ParsedLines refuse(net::Response response) {
   return out;
 }
 
-std::optional<net::Response> read_filters(const net::Request& request, UnixNanos now,
-                                          ScanPlan& plan) {
-  ParamProblem trouble;
-  auto spec = parse_filters(request.query, now, trouble);
-  if (!spec.ok()) {
-    std::string detail = trouble.parameter + ": " + spec.error().message();
-    if (trouble.position) detail += " at position " + std::to_string(*trouble.position);
-    return problem(400, detail, trouble.position, trouble.parameter);
-  }
-  plan.predicate = std::move(spec->predicate);
-  plan.start = spec->start;
-  plan.end = spec->end;
-  return std::nullopt;
-}
-
 ParsedLines parse_lines(const Call& call, UnixNanos now) {
   const net::Request& request = call.request;
   if (auto refused = refuse_unknown(request, with_filters({"limit", "direction", "cursor"}))) {

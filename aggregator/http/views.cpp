@@ -70,9 +70,9 @@ void write_attributes(JsonWriter& out, const StreamJoin& join) {
 
 }  // namespace
 
-void write_line(JsonWriter& out, const QueryLine& row) {
-  const Line& line = row.line;
-  const StreamJoin& join = *row.join;
+void write_line(JsonWriter& out, const QueryLine& row) { write_line(out, row.line, *row.join); }
+
+void write_line(JsonWriter& out, const Line& line, const StreamJoin& join) {
   Row text(line, join);
   out.begin_object();
   out.key("id").string(join.stream_text + ":" + std::to_string(line.offset));

@@ -12,6 +12,7 @@
 namespace logarithm::aggregator {
 
 void write_line(JsonWriter& out, const QueryLine& line);
+void write_line(JsonWriter& out, const Line& line, const StreamJoin& join);
 void write_job(JsonWriter& out, const JobSummary& job);
 void write_stream(JsonWriter& out, const JobView& view, std::size_t stream,
                   const std::optional<StreamProgress>& progress);

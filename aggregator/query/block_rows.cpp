@@ -8,15 +8,6 @@
 namespace logarithm::aggregator {
 namespace {
 
-constexpr BlockPart kAllParts = BlockPart::facts | BlockPart::fields | BlockPart::text;
-
-BlockPart parts_for(const Predicate& predicate) {
-  BlockPart parts = BlockPart::facts;
-  if (needs_meta(predicate)) parts = parts | BlockPart::fields;
-  if (needs_text(predicate)) parts = parts | BlockPart::text;
-  return parts;
-}
-
 // A block's bytes and reader together, with the shard's templates.
 class OpenBlock {
  public:
@@ -50,11 +41,18 @@ class OpenBlock {
   std::optional<BlockReader> reader_;
 };
 
+}  // namespace
+
+BlockPart parts_for(const Predicate& predicate) {
+  BlockPart parts = BlockPart::facts;
+  if (needs_meta(predicate)) parts = parts | BlockPart::fields;
+  if (needs_text(predicate)) parts = parts | BlockPart::text;
+  return parts;
+}
+
 bool in_time(const ScanPlan& plan, UnixNanos time) {
   return (!plan.start || time >= *plan.start) && (!plan.end || time < *plan.end);
 }
-
-}  // namespace
 
 bool comes_before(Direction direction, const OrderKey& left, const OrderKey& right) {
   return direction == Direction::forward ? left < right : right < left;
@@ -121,9 +119,10 @@ Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const Bloc
   return count;
 }
 
-Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block) {
+Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block,
+                                     BlockPart parts) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
-  return open.lines(token, view, kAllParts);
+  return open.lines(token, view, parts);
 }
 
 std::size_t memory_of(const QueryLine& line) {

@@ -9,6 +9,7 @@
 #include "aggregator/query/predicate.h"
 #include "common/async/blocking.h"
 #include "common/base/result.h"
+#include "common/block/block_reader.h"
 
 namespace logarithm::aggregator {
 
@@ -20,6 +21,8 @@ struct ScanPlan {
   std::optional<OrderKey> after;  // strictly beyond this key in `direction`
 };
 
+// True when `time` lies in the plan's time range.
+bool in_time(const ScanPlan& plan, UnixNanos time);
 // True when `key` lies in the plan's time range and beyond plan.after.
 bool in_plan(const ScanPlan& plan, const OrderKey& key);
 // True when `left` comes before `right` in an answer of this direction.
@@ -40,8 +43,13 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
 Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
                                  const ScanPlan& plan, bool verified);
 
+// All of a line, and what a predicate looks at: other parts need not be decoded.
+inline constexpr BlockPart kAllParts = BlockPart::facts | BlockPart::fields | BlockPart::text;
+BlockPart parts_for(const Predicate& predicate);
+
 // All lines of a block, in offset order.
-Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block);
+Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block,
+                                     BlockPart parts = kAllParts);
 
 // About what a line takes in memory, bytes.
 std::size_t memory_of(const QueryLine& line);

@@ -40,6 +40,7 @@ class JobView {
  public:
   JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot);
 
+  const JobKey& key() const { return key_; }
   const std::string& job() const { return key_.job; }
   JobSnapshot& snapshot() const { return *snapshot_; }
 

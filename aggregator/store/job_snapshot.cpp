@@ -13,6 +13,14 @@ namespace {
   "SELECT id, stream, version, first, end, lines, time_min, time_max, severities FROM "
 constexpr std::string_view kSealed = LGR_SELECT "blocks";
 constexpr std::string_view kFresh = LGR_SELECT "inbox";
+#define LGR_BEFORE " WHERE stream=? AND first<? ORDER BY first DESC LIMIT ?"
+#define LGR_FROM " WHERE stream=? AND first>=? ORDER BY first LIMIT ?"
+constexpr std::string_view kSealedBefore = LGR_SELECT "blocks" LGR_BEFORE;
+constexpr std::string_view kFreshBefore = LGR_SELECT "inbox" LGR_BEFORE;
+constexpr std::string_view kSealedFrom = LGR_SELECT "blocks" LGR_FROM;
+constexpr std::string_view kFreshFrom = LGR_SELECT "inbox" LGR_FROM;
+#undef LGR_BEFORE
+#undef LGR_FROM
 #undef LGR_SELECT
 
 // False only when no line of the row can pass.
@@ -53,18 +61,23 @@ Status SqliteSnapshot::add_candidates(BlockingToken& token, std::size_t part, bo
       return Error(ErrorCode::corrupt, "a block of no stream");
     }
     if (filter.streams && !filter.streams->contains(stream->second)) continue;
-    BlockRef block;
-    block.shard = view_.parts[part];
-    block.id = rows.u64(0) * 2 + (inbox ? 1 : 0);
-    block.stream = stream->second;
-    block.attributes_version = rows.u32(2);
-    block.first = rows.u64(3);
-    block.end = rows.u64(4);
-    block.lines = rows.u32(5);
-    block.time_min = rows.integer(6);
-    block.time_max = rows.integer(7);
-    out.push_back(block);
+    out.push_back(block_of(rows, part, inbox, stream->second));
   }
+}
+
+BlockRef SqliteSnapshot::block_of(const Statement& row, std::size_t part, bool inbox,
+                                  std::size_t stream) const {
+  BlockRef block;
+  block.shard = view_.parts[part];
+  block.id = row.u64(0) * 2 + (inbox ? 1 : 0);
+  block.stream = stream;
+  block.attributes_version = row.u32(2);
+  block.first = row.u64(3);
+  block.end = row.u64(4);
+  block.lines = row.u32(5);
+  block.time_min = row.integer(6);
+  block.time_max = row.integer(7);
+  return block;
 }
 
 Result<std::vector<BlockRef>> SqliteSnapshot::candidates(BlockingToken& token,
@@ -78,6 +91,50 @@ Result<std::vector<BlockRef>> SqliteSnapshot::candidates(BlockingToken& token,
     return std::tuple(a.time_min, view_.facts->streams[a.stream].id, a.first) <
            std::tuple(b.time_min, view_.facts->streams[b.stream].id, b.first);
   });
+  return blocks;
+}
+
+// Two seeks in the scan index: blocks of a stream do not overlap, so only the last one that begins
+// before `offset` can hold it. Offsets are compared as the signed numbers they are stored as: a
+// stream past 2^63 (no file is) would be read from its smallest one on.
+Status SqliteSnapshot::add_blocks_from(BlockingToken& token, std::size_t part, bool inbox,
+                                       std::size_t stream, std::uint64_t offset, std::size_t most,
+                                       std::vector<BlockRef>& out) {
+  const auto row_id = rows_of(part).find(stream);
+  if (row_id == rows_of(part).end()) return {};
+  const auto add = [&](std::string_view sql, std::uint64_t limit) -> Status {
+    LGR_TRY(Statement rows, view_.readers[part]->prepare(sql));
+    rows.bind_all(row_id->second, offset, limit);
+    for (;;) {
+      LGR_TRY(bool more, rows.step(token));
+      if (!more) return {};
+      if (rows.u64(4) > offset) out.push_back(block_of(rows, part, inbox, stream));
+    }
+  };
+  LGR_CHECK(add(inbox ? kFreshBefore : kSealedBefore, 1));
+  return add(inbox ? kFreshFrom : kSealedFrom, most);
+}
+
+const std::unordered_map<std::size_t, std::int64_t>& SqliteSnapshot::rows_of(std::size_t part) {
+  rows_.resize(view_.readers.size());
+  if (rows_[part].empty()) {
+    for (const auto& [row, position] : view_.facts->positions[part]) {
+      rows_[part].emplace(position, row);
+    }
+  }
+  return rows_[part];
+}
+
+Result<std::vector<BlockRef>> SqliteSnapshot::blocks_from(BlockingToken& token, std::size_t stream,
+                                                          std::uint64_t offset, std::size_t most) {
+  std::vector<BlockRef> blocks;
+  for (std::size_t part = 0; part < view_.readers.size(); ++part) {
+    LGR_CHECK(add_blocks_from(token, part, false, stream, offset, most, blocks));
+    LGR_CHECK(add_blocks_from(token, part, true, stream, offset, most, blocks));
+  }
+  std::sort(blocks.begin(), blocks.end(),
+            [](const BlockRef& a, const BlockRef& b) { return a.first < b.first; });
+  if (blocks.size() > most) blocks.resize(most);
   return blocks;
 }
 

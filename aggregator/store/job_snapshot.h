@@ -25,6 +25,8 @@ class SqliteSnapshot final : public JobSnapshot {
   Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) override;
   Result<std::vector<IterationStart>> iterations(BlockingToken&,
                                                  const std::string& process) override;
+  Result<std::vector<BlockRef>> blocks_from(BlockingToken&, std::size_t stream,
+                                            std::uint64_t offset, std::size_t most) override;
   Result<std::string> block_header(BlockingToken&, const BlockRef& block) override;
   Result<std::string> block_bytes(BlockingToken&, const BlockRef& block) override;
   Result<std::optional<std::string_view>> template_text(BlockingToken&, std::uint64_t shard,
@@ -36,11 +38,18 @@ class SqliteSnapshot final : public JobSnapshot {
  private:
   Status add_candidates(BlockingToken&, std::size_t part, bool inbox, const BlockFilter& filter,
                         std::vector<BlockRef>& out);
+  Status add_blocks_from(BlockingToken&, std::size_t part, bool inbox, std::size_t stream,
+                         std::uint64_t offset, std::size_t most, std::vector<BlockRef>& out);
+  BlockRef block_of(const Statement& row, std::size_t part, bool inbox, std::size_t stream) const;
+  // Position in streams() -> row of the part.
+  const std::unordered_map<std::size_t, std::int64_t>& rows_of(std::size_t part);
   // The position of a part number in view_; Error{invalid} for a shard that is not ours.
   Result<std::size_t> position(std::uint64_t shard) const;
   Result<std::string> read_block(BlockingToken&, const BlockRef& block, bool whole);
 
   JobStore::View view_;
+  std::vector<std::unordered_map<std::size_t, std::int64_t>>
+      rows_;  // per part, made when asked for
   std::vector<std::unordered_map<TemplateId, std::optional<std::string>>> templates_;  // per part
 };
 

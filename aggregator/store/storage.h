@@ -107,6 +107,10 @@ class JobSnapshot {
 
   // Ascending by time_min.
   virtual Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) = 0;
+  // The first `most` blocks of a stream (an index into streams()) that hold anything at or beyond
+  // `offset`, ascending. Cheap, however many blocks the job has.
+  virtual Result<std::vector<BlockRef>> blocks_from(BlockingToken&, std::size_t stream,
+                                                    std::uint64_t offset, std::size_t most) = 0;
   // The header part (with token filter) of a block; see parse_block_header().
   virtual Result<std::string> block_header(BlockingToken&, const BlockRef& block) = 0;
   // The whole encoded block.

@@ -101,6 +101,19 @@ class FakeJob final : public aggregator::JobSnapshot {
     return found == starts.end() ? std::vector<aggregator::IterationStart>() : found->second;
   }
 
+  Result<std::vector<aggregator::BlockRef>> blocks_from(BlockingToken&, std::size_t stream,
+                                                        std::uint64_t offset,
+                                                        std::size_t most) override {
+    std::vector<aggregator::BlockRef> out;
+    for (const Block& block : blocks_) {
+      if (block.ref.stream == stream && block.ref.end > offset) out.push_back(block.ref);
+    }
+    std::sort(out.begin(), out.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (out.size() > most) out.resize(most);
+    return out;
+  }
+
   Result<std::string> block_header(BlockingToken&, const aggregator::BlockRef& block) override {
     const std::string& bytes = blocks_[block.id].bytes;
     LGR_TRY(std::size_t size, header_bytes(bytes));

@@ -292,6 +292,46 @@ TEST_CASE("Storage: candidates are pruned by time, severity and stream only wher
   CHECK(store.candidates(*view, filter).empty());
 }
 
+TEST_CASE("Storage: the blocks from an offset on are those that candidates() finds there") {
+  SqliteStorageOptions options;
+  options.jobs.max_part_bytes = 200'000;
+  Store store(options);
+  const StreamId stream = stream_of("a"), other = stream_of("b");
+  std::uint64_t at = 100;
+  for (int i = 0; i < 60; ++i) {
+    const auto lines = numbered_lines(at, 5 + i % 7);
+    store.put(kJob, make_block(stream, kJob.job, lines));
+    if (i % 5 == 0) store.put(kJob, make_block(other, kJob.job, lines));
+    at = lines.back().end() + (i % 11 == 0 ? 50 : 0);
+    if (i % 17 == 16) store.maintain();
+  }
+  auto view = store.snapshot(kJob);
+  const auto position = static_cast<std::size_t>(
+      std::find_if(view->streams().begin(), view->streams().end(),
+                   [&](const StreamFacts& facts) { return facts.id == stream; }) -
+      view->streams().begin());
+  BlockFilter filter;
+  filter.streams = std::set<std::size_t>{position};
+  auto all = store.candidates(*view, filter);
+  std::sort(all.begin(), all.end(),
+            [](const BlockRef& a, const BlockRef& b) { return a.first < b.first; });
+
+  for (std::uint64_t offset = 0; offset < at + 50; offset += 13) {
+    CAPTURE(offset);
+    const std::size_t most = 1 + offset % 9;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> expected, found;
+    for (const BlockRef& block : all) {
+      if (block.end > offset && expected.size() < most)
+        expected.emplace_back(block.shard, block.id);
+    }
+    auto blocks = store.run(
+        [&](BlockingToken& token) { return view->blocks_from(token, position, offset, most); });
+    REQUIRE(blocks.ok());
+    for (const BlockRef& block : *blocks) found.emplace_back(block.shard, block.id);
+    CHECK(found == expected);
+  }
+}
+
 TEST_CASE("case 100: Storage: a job of many parts is one job, and a replay finds every part") {
   SqliteStorageOptions options;
   options.jobs.max_part_bytes = 1;  // every batch begins a new part
