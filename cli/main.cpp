@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -9,6 +10,17 @@
 #include "cli/command_line.h"
 #include "common/base/logging.h"
 
+namespace {
+
+// How wide the terminal is that stdout is; 80 when it is none.
+std::size_t columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // A reader of our output that goes away is a failed write, not the end: there may be programs to
   // stop and files to remove.
@@ -17,6 +29,7 @@ int main(int argc, char** argv) {
   logarithm::cli::Options options;
   options.terminal = ::isatty(STDERR_FILENO) == 1;
   options.colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  options.columns = columns();
   std::error_code unknown;
   options.programs =
       std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path().string();

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "aggregator/http/problem.h"
+#include "aggregator/query/filters.h"
 #include "common/config/nearest.h"
 
 namespace logarithm::aggregator {
@@ -19,6 +20,21 @@ std::optional<net::Response> refuse_unknown(const net::Request& request,
     }
     return problem(400, detail, std::nullopt, name.substr(0, 64));
   }
+  return std::nullopt;
+}
+
+std::optional<net::Response> read_filters(const net::Request& request, UnixNanos now,
+                                          ScanPlan& plan) {
+  ParamProblem trouble;
+  auto spec = parse_filters(request.query, now, trouble);
+  if (!spec.ok()) {
+    std::string detail = trouble.parameter + ": " + spec.error().message();
+    if (trouble.position) detail += " at position " + std::to_string(*trouble.position);
+    return problem(400, detail, trouble.position, trouble.parameter);
+  }
+  plan.predicate = std::move(spec->predicate);
+  plan.start = spec->start;
+  plan.end = spec->end;
   return std::nullopt;
 }
 

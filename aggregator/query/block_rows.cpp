@@ -100,21 +100,34 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
   return out;
 }
 
-Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
-                                 const ScanPlan& plan, bool verified) {
-  if (verified && in_time(plan, block.time_min) && in_time(plan, block.time_max)) {
-    return std::uint64_t{block.lines};
-  }
+Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, const ScanPlan& plan,
+                  bool verified, BlockPart parts, const std::function<Status(const Line&)>& each) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
-  const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
-  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
+  // The time is a fact, and it is looked at.
+  parts = parts | (verified ? BlockPart::facts : parts_for(plan.predicate));
+  LGR_TRY(const std::vector<Line> lines, open.lines(token, view, parts));
   const StreamJoin* join = view.join_of(block);
-  std::uint64_t count = 0;
   for (const Line& line : lines) {
     if (!in_time(plan, line.time)) continue;
     Row row(line, *join);
-    if (verified || matches(plan.predicate, row)) ++count;
+    if (verified || matches(plan.predicate, row)) LGR_CHECK(each(line));
   }
+  return {};
+}
+
+bool lies_in_time(const ScanPlan& plan, const BlockRef& block) {
+  return in_time(plan, block.time_min) && in_time(plan, block.time_max);
+}
+
+Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
+                                 const ScanPlan& plan, bool verified) {
+  if (verified && lies_in_time(plan, block)) return std::uint64_t{block.lines};
+  std::uint64_t count = 0;
+  const auto each = [&](const Line&) {
+    ++count;
+    return Status();
+  };
+  LGR_CHECK(visit_rows(token, view, block, plan, verified, BlockPart::facts, each));
   return count;
 }
 
