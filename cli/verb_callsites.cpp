@@ -67,7 +67,8 @@ class CallsitesVerb final : public Verb {
     app_ = add_verb(root, "callsites",
                     "Who prints how much: call sites, and templates where a line names none");
     app_->add_option("JOB", first_, "The job (not with --files)");
-    app_->add_option("LOGQL", second_, "Only lines that fulfil it");
+    app_->add_option("LOGQL", second_,
+                     "Only lines that fulfil it: '{template!=\"ID\"}' leaves one out");
     app_->add_option("--limit", limit_, "At most this many, those with the most bytes")
         ->check(CLI::Range(1, 1000));
     app_->add_flag("--by-rank", by_rank_, "One row for each rank");

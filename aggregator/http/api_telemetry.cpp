@@ -20,7 +20,11 @@ std::optional<net::Response> read_metrics(const net::Request& request, ScanPlan&
   for (const auto& [name, value] : request.query) {
     if (name == "metric" && !value.empty()) metrics.push_back(value);
   }
-  if (metrics.empty() || metrics.size() > kMaxMetrics) {
+  if (metrics.size() > kMaxMetrics) {
+    return problem(400, "at most " + std::to_string(kMaxMetrics) + " metrics", std::nullopt,
+                   "metric");
+  }
+  if (metrics.empty()) {
     return problem(400, "metric is needed: a field with `points` in …/fields", std::nullopt,
                    "metric");
   }

@@ -29,7 +29,8 @@ class OpenBlock {
     return out;
   }
 
-  Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts) const {
+  Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts,
+                                  const std::vector<std::string>* keys = nullptr) const {
     std::optional<Error> failure;
     const TemplateLookup lookup = [&](TemplateId id) -> std::optional<std::string_view> {
       auto text = view.snapshot().template_text(token, block_.shard, id);
@@ -37,7 +38,7 @@ class OpenBlock {
       failure = text.error();
       return std::nullopt;
     };
-    auto out = reader_->lines(parts, lookup);
+    auto out = reader_->lines(parts, lookup, keys);
     if (failure) return *failure;
     return out;
   }
@@ -101,11 +102,12 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
 }
 
 Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, const ScanPlan& plan,
-                  bool verified, BlockPart parts, const std::function<Status(const Line&)>& each) {
+                  bool verified, BlockPart parts, const std::vector<std::string>* keys,
+                  const std::function<Status(const Line&)>& each) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
   // The time is a fact, and it is looked at.
   parts = parts | (verified ? BlockPart::facts : parts_for(plan.predicate));
-  LGR_TRY(const std::vector<Line> lines, open.lines(token, view, parts));
+  LGR_TRY(const std::vector<Line> lines, open.lines(token, view, parts, keys));
   const StreamJoin* join = view.join_of(block);
   for (const Line& line : lines) {
     if (!in_time(plan, line.time)) continue;
@@ -127,7 +129,7 @@ Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const Bloc
     ++count;
     return Status();
   };
-  LGR_CHECK(visit_rows(token, view, block, plan, verified, BlockPart::facts, each));
+  LGR_CHECK(visit_rows(token, view, block, plan, verified, BlockPart::facts, nullptr, each));
   return count;
 }
 

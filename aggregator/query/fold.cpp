@@ -12,6 +12,11 @@ Result<Taken> LineSink::take_block(const BlockRef&, const StreamJoin&, const Hea
 Fold::Fold(JobView& view, ScanPlan plan, LineSink& sink)
     : view_(view), plan_(std::move(plan)), sink_(sink), pruner_(plan_.predicate, view) {
   plan_.after.reset();
+  if (sink_.keys() != nullptr) keys_ = *sink_.keys();
+  add_meta_keys(plan_.predicate, keys_);
+  const auto fields = static_cast<std::uint8_t>(BlockPart::fields);
+  const bool asks = (static_cast<std::uint8_t>(sink_.parts()) & fields) != 0;
+  all_keys_ = asks && sink_.keys() == nullptr;
 }
 
 Status Fold::load(BlockingToken& token) {
@@ -43,7 +48,9 @@ Status Fold::take_one(BlockingToken& token, const BlockRef& block) {
   }
   ++stats_.decoded;
   const auto each = [&](const Line& line) { return sink_.take(line, join, block); };
-  return visit_rows(token, view_, block, plan_, verdict == Verdict::always, sink_.parts(), each);
+  const auto* keys = all_keys_ ? nullptr : &keys_;
+  return visit_rows(token, view_, block, plan_, verdict == Verdict::always, sink_.parts(), keys,
+                    each);
 }
 
 Result<ScanState> Fold::next(BlockingToken& token, const std::function<bool()>& time_is_up) {

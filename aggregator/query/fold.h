@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "aggregator/query/block_rows.h"
@@ -24,6 +25,8 @@ class LineSink {
   virtual ~LineSink() = default;
   // The columns that take() looks at; what the predicate looks at comes on its own.
   virtual BlockPart parts() const { return BlockPart::facts; }
+  // With BlockPart::fields: the keys that it looks at; nullptr: all.
+  virtual const std::vector<std::string>* keys() const { return nullptr; }
   // Every line of `block` is wanted. `wholly` when the block's own facts (or its header, which
   // costs a read) say all that take() would have learnt; then no line is decoded.
   virtual Result<Taken> take_block(const BlockRef& block, const StreamJoin& join,
@@ -57,6 +60,8 @@ class Fold {
   LineSink& sink_;
   Pruner pruner_;
   bool loaded_ = false;
+  std::vector<std::string> keys_;     // of metadata: the sink's and the predicate's
+  bool all_keys_ = false;             // or all of them
   std::vector<BlockRef> candidates_;  // the next one is at the back
   ScanStats stats_;
 };

@@ -61,6 +61,7 @@ class SeriesFold final : public LineSink {
   }
 
   BlockPart parts() const override { return BlockPart::facts | BlockPart::fields; }
+  const std::vector<std::string>* keys() const override { return &metrics_; }
   Status take(const Line& line, const StreamJoin& join, const BlockRef& block) override;
 
   const std::vector<std::string>& metrics() const { return metrics_; }
