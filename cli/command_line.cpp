@@ -77,6 +77,8 @@ int run_command_line(std::vector<std::string> arguments, Options surroundings) {
   verbs.push_back(make_context());
   verbs.push_back(make_import());
   verbs.push_back(make_export());
+  verbs.push_back(make_series());
+  verbs.push_back(make_callsites());
   for (const auto& verb : verbs) verb->add_to(app);
   app.require_subcommand(0, 1);
 

@@ -66,10 +66,12 @@ Status LinePrinter::finish() {
   return {};
 }
 
-void warn_incomplete(const LinePrinter& page) {
-  if (page.complete()) return;
+void warn_incomplete(const LinePrinter& page) { warn_incomplete(page.complete(), page.reasons()); }
+
+void warn_incomplete(bool complete, const std::vector<std::string>& reasons) {
+  if (complete) return;
   std::string why;
-  for (const std::string& reason : page.reasons()) why += (why.empty() ? "" : "; ") + reason;
+  for (const std::string& reason : reasons) why += (why.empty() ? "" : "; ") + reason;
   std::fprintf(stderr, "logarithm: the answer is incomplete: %s\n",
                why.empty() ? "no reason given" : why.c_str());
 }

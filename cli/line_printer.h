@@ -66,5 +66,6 @@ class LinePrinter {
 
 // Says on stderr that an answer is not complete, and why.
 void warn_incomplete(const LinePrinter& page);
+void warn_incomplete(bool complete, const std::vector<std::string>& reasons);
 
 }  // namespace logarithm::cli

@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +9,17 @@
 
 #include "cli/command_line.h"
 #include "common/base/logging.h"
+
+namespace {
+
+// How wide the terminal is that stdout is; 80 when it is none.
+std::size_t columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   logarithm::cli::Options options;
@@ -21,6 +33,7 @@ int main(int argc, char** argv) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     options.environment.emplace_back(*entry);
   }
+  options.columns = columns();
   std::error_code unknown;
   options.programs =
       std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path().string();

@@ -22,9 +22,10 @@ struct Options {
   std::string server = "http://127.0.0.1:7400";
   std::string token;
   std::string output = "text";
-  bool colour = false;    // stdout is a terminal (and NO_COLOR is not set)
-  bool terminal = false;  // stderr is one: progress may redraw its line
-  std::string programs;   // the directory of the sibling programs
+  bool colour = false;       // stdout is a terminal (and NO_COLOR is not set)
+  bool terminal = false;     // stderr is one: progress may redraw its line
+  std::size_t columns = 80;  // of the terminal, for plots
+  std::string programs;      // the directory of the sibling programs
   // For `run`, whose command is to be as if we were not there.
   std::vector<std::string> environment;  // NAME=value
   SignalState signals;

@@ -33,6 +33,8 @@ std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_context();
 std::unique_ptr<Verb> make_import();
 std::unique_ptr<Verb> make_export();
+std::unique_ptr<Verb> make_series();
+std::unique_ptr<Verb> make_callsites();
 
 // Says `error` on stderr and gives the exit status for it.
 int fail(const Error& error);

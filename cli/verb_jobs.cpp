@@ -36,15 +36,51 @@ std::string shown_hosts(const Json& job) {
   return std::to_string(hosts->size()) + " hosts";
 }
 
+// "3s ago": for people.
+std::string shown_age(double seconds) {
+  const char* unit = "s";
+  if (seconds >= 2 * 86400) {
+    seconds /= 86400;
+    unit = "d";
+  } else if (seconds >= 2 * 3600) {
+    seconds /= 3600;
+    unit = "h";
+  } else if (seconds >= 120) {
+    seconds /= 60;
+    unit = "m";
+  }
+  return std::to_string(static_cast<long long>(seconds)) + unit + " ago";
+}
+
+// How far the stored lines go: "up to date", what is still to come, or why nobody knows.
+std::string shown_freshness(const Json& job) {
+  const auto found = job.find("freshness");
+  if (found == job.end() || !found->is_object()) return "-";
+  const std::string pending = shown(*found, "pending"), why = shown(*found, "why");
+  if (pending != "-" && pending != "0") {
+    return human_bytes(std::strtod(pending.c_str(), nullptr)) + " behind";
+  }
+  return why == "-" ? "up to date" : why;
+}
+
+std::string shown_last_line(const Json& job) {
+  const auto found = job.find("freshness");
+  const std::string time = shown(job, "last_time").substr(0, 19);
+  if (found == job.end() || !found->is_object() || job.value("state", "") != "running") return time;
+  const auto age = found->find("age_seconds");
+  if (age == found->end() || !age->is_number() || age->get<double>() < 0) return time;
+  return shown_age(age->get<double>());
+}
+
 std::string jobs_table(const Json& jobs) {
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"JOB", "STATE", "ATTEMPTS", "RANKS", "HOSTS", "LINES", "BYTES", "ITERATION",
-                  "ERRORS", "LAST LINE"});
+                  "ERRORS", "LAST LINE", "FRESHNESS"});
   for (const Json& job : jobs) {
     rows.push_back({shown(job, "job"), shown(job, "state"), shown(job, "attempts"),
                     shown(job, "ranks"), shown_hosts(job), shown(job, "lines"), shown_bytes(job),
-                    shown(job, "last_iteration"), shown(job, "errors"),
-                    shown(job, "last_time").substr(0, 19)});
+                    shown(job, "last_iteration"), shown(job, "errors"), shown_last_line(job),
+                    shown_freshness(job)});
   }
   return table(rows, {5, 6, 7, 8});
 }
@@ -52,7 +88,8 @@ std::string jobs_table(const Json& jobs) {
 class JobsVerb final : public Verb {
  public:
   void add_to(CLI::App& root) override {
-    app_ = add_verb(root, "jobs", "List jobs with attempts, ranks, lines, last iteration, errors");
+    app_ = add_verb(root, "jobs",
+                    "List jobs with attempts, ranks, lines, last iteration, errors, freshness");
     app_->add_option("JOB", job_, "Only this one");
     files_.add_to(*app_);
   }

@@ -15,9 +15,15 @@ class AgentsView {
   virtual ~AgentsView() = default;
   // For one answer: as of now.
   virtual ProgressLookup progress_of(const JobKey& job) = 0;
+  // The same over all jobs of a tenant. What it gives may be called from any thread.
+  virtual ProgressLookup progress_of_tenant(const std::string& tenant);
   virtual std::size_t connected() const = 0;
   // The `agents` array of /api/v1/status for one tenant.
   virtual void write_agents(JsonWriter& out, const std::string& tenant) = 0;
 };
+
+inline ProgressLookup AgentsView::progress_of_tenant(const std::string&) {
+  return [](const StreamId&) { return std::optional<StreamProgress>(); };
+}
 
 }  // namespace logarithm::aggregator

@@ -36,6 +36,11 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
   route("/api/v1/jobs/{job}/streams", &Api::streams);
   route("/api/v1/jobs/{job}/processes", &Api::processes);
   route("/api/v1/jobs/{job}/raw", &Api::raw);
+  route("/api/v1/jobs/{job}/histogram", &Api::histogram);
+  route("/api/v1/jobs/{job}/fields", &Api::fields);
+  route("/api/v1/jobs/{job}/callsites", &Api::callsites);
+  route("/api/v1/jobs/{job}/telemetry/series", &Api::series);
+  route("/api/v1/jobs/{job}/telemetry/points", &Api::points);
   route("/api/v1/context", &Api::context);
   route("/api/v1/status", &Api::status);
   route("/healthz", &Api::health);

@@ -17,6 +17,9 @@
 
 namespace logarithm::aggregator {
 
+class FoldAnswer;
+struct ScanPlan;
+
 // Serves one WebSocket until it ends.
 class WebSocketEndpoint {
  public:
@@ -71,12 +74,20 @@ class Api final : public net::HttpHandler {
   Answer job(Call call);
   Answer streams(Call call);
   Answer processes(Call call);
+  // api_histogram.cpp, api_fields.cpp, api_callsites.cpp, api_telemetry.cpp
+  Answer histogram(Call call);
+  Answer fields(Call call);
+  Answer callsites(Call call);
+  Answer series(Call call);
+  Answer points(Call call);
   // api_operations.cpp
   Answer status(Call call);
   Answer health(Call call);
   Answer ready(Call call);
   Answer metrics(Call call);
 
+  // What `answer` makes of the lines of a plan, with its completeness (fold_task.cpp).
+  Answer folded(Call call, ScanPlan plan, std::unique_ptr<FoldAnswer> answer);
   // Over the streams that can hold lines of `predicate`.
   Completeness completeness(const JobKey& job, const JobView& view, const Predicate& predicate);
 

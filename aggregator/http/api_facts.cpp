@@ -14,8 +14,12 @@ namespace {
 // Summaries of some or all jobs of a tenant, one a turn.
 class JobsTask final : public QueryTask {
  public:
-  JobsTask(Storage& storage, std::string tenant, std::optional<std::string> only)
-      : storage_(storage), tenant_(std::move(tenant)), only_(std::move(only)) {}
+  JobsTask(Storage& storage, std::string tenant, std::optional<std::string> only,
+           ProgressLookup progress)
+      : storage_(storage),
+        tenant_(std::move(tenant)),
+        only_(std::move(only)),
+        progress_(std::move(progress)) {}
 
   Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override {
     if (!listed_) {
@@ -29,34 +33,42 @@ class JobsTask final : public QueryTask {
     }
     for (; next_ < keys_.size(); ++next_) {
       if (time_is_up()) return false;
-      auto summary = storage_.summary(token, keys_[next_]);
-      if (summary.ok()) {
-        summaries_.push_back(std::move(summary).value());
-      } else if (summary.error().code() != ErrorCode::not_found) {
-        return summary.error();
-      } else if (only_) {
-        return Error(ErrorCode::not_found, "no such job: " + *only_);
-      }
+      Status added = add(token, keys_[next_]);
+      if (added.ok()) continue;
+      if (added.error().code() != ErrorCode::not_found) return added.error();
+      if (only_) return Error(ErrorCode::not_found, "no such job: " + *only_);
     }
     return true;
   }
 
-  std::string text() const {
+  std::string text(UnixNanos now) const {
     JsonWriter out;
     out.begin_object().key("jobs").begin_array();
-    for (const JobSummary& summary : summaries_) write_job(out, summary);
+    for (std::size_t i = 0; i < summaries_.size(); ++i) {
+      write_job(out, summaries_[i], freshness_[i], now);
+    }
     out.end_array().end_object();
     return out.take();
   }
 
  private:
+  Status add(BlockingToken& token, const JobKey& key) {
+    LGR_TRY(JobSummary summary, storage_.summary(token, key));
+    LGR_TRY(auto snapshot, storage_.snapshot(token, key));
+    freshness_.push_back(freshness_of(snapshot->streams(), progress_));
+    summaries_.push_back(std::move(summary));
+    return {};
+  }
+
   Storage& storage_;
   std::string tenant_;
   std::optional<std::string> only_;
+  ProgressLookup progress_;
   bool listed_ = false;
   std::vector<JobKey> keys_;
   std::size_t next_ = 0;
   std::vector<JobSummary> summaries_;
+  std::vector<Freshness> freshness_;  // of each
 };
 
 // By what the stream is said to be, ranks of wrappers inside it left aside.
@@ -90,12 +102,13 @@ Api::Answer Api::jobs(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
-  auto task = std::make_shared<JobsTask>(storage_, call.tenant, std::nullopt);
+  auto task = std::make_shared<JobsTask>(storage_, call.tenant, std::nullopt,
+                                         agents_.progress_of_tenant(call.tenant));
   auto running = queries_.run(task);
   Status status = co_await std::move(running);
   if (!status.ok()) co_return problem_of(status.error());
   net::Response response;
-  response.body = task->text();
+  response.body = task->text(queries_.clock().wall_now());
   co_return response;
 }
 
@@ -103,12 +116,13 @@ Api::Answer Api::job(Call call) {
   if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
-  auto task = std::make_shared<JobsTask>(storage_, call.tenant, call.capture);
+  auto task = std::make_shared<JobsTask>(storage_, call.tenant, call.capture,
+                                         agents_.progress_of({call.tenant, call.capture}));
   auto running = queries_.run(task);
   Status status = co_await std::move(running);
   if (!status.ok()) co_return problem_of(status.error());
   net::Response response;
-  response.body = task->text();
+  response.body = task->text(queries_.clock().wall_now());
   co_return response;
 }
 

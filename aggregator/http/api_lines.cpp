@@ -5,6 +5,7 @@
 #include "aggregator/http/context_task.h"
 #include "aggregator/http/lines_body.h"
 #include "aggregator/http/lines_task.h"
+#include "aggregator/http/plan_params.h"
 #include "aggregator/http/problem.h"
 #include "aggregator/http/request_params.h"
 #include "aggregator/http/views.h"
@@ -13,12 +14,6 @@ namespace logarithm::aggregator {
 namespace {
 
 constexpr std::uint64_t kDefaultLimit = 100, kMaxPage = 10'000;
-
-std::vector<std::string_view> with_filters(std::vector<std::string_view> names) {
-  const auto& filters = filter_parameters();
-  names.insert(names.end(), filters.begin(), filters.end());
-  return names;
-}
 
 bool wants_ndjson(const net::Request& request) {
   auto accept = net::find_header(request.headers, "Accept");
@@ -54,23 +49,11 @@ ParsedLines parse_lines(const Call& call, UnixNanos now) {
     if (!limit.ok()) return refuse(problem(400, limit.error().message(), std::nullopt, "limit"));
     lines.limit = *limit;
   }
-  const std::string_view direction = request.param("direction").value_or("backward");
-  if (direction != "forward" && direction != "backward") {
-    return refuse(problem(400, "direction is forward or backward", std::nullopt, "direction"));
+  if (auto refused = read_direction(request, Direction::backward, lines.plan)) {
+    return refuse(std::move(*refused));
   }
-  lines.plan.direction = direction == "forward" ? Direction::forward : Direction::backward;
-  if (auto text = request.param("cursor")) {
-    auto cursor = parse_cursor(*text);
-    const bool fits = cursor.ok() && cursor->query_hash == lines.query_hash &&
-                      (!request.param("direction") || cursor->direction == lines.plan.direction);
-    if (!fits) {
-      return refuse(problem(400, "the cursor is damaged or belongs to another query", std::nullopt,
-                            "cursor"));
-    }
-    lines.plan.direction = cursor->direction;
-    lines.plan.after = cursor->after;
-    lines.plan.start = cursor->start;
-    lines.plan.end = cursor->end;
+  if (auto refused = read_cursor(request, lines.query_hash, lines.plan)) {
+    return refuse(std::move(*refused));
   }
   return out;
 }

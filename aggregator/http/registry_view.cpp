@@ -13,10 +13,18 @@ std::chrono::seconds RegistryView::silence(const AgentStatus& agent) const {
 }
 
 ProgressLookup RegistryView::progress_of(const JobKey& job) {
+  return progress(job.tenant, &job.job);
+}
+
+ProgressLookup RegistryView::progress_of_tenant(const std::string& tenant) {
+  return progress(tenant, nullptr);
+}
+
+ProgressLookup RegistryView::progress(const std::string& tenant, const std::string* job) const {
   auto known = std::make_shared<std::map<StreamId, StreamProgress>>();
-  for (const AgentStatus& agent : registry_.of_tenant(job.tenant)) {
+  for (const AgentStatus& agent : registry_.of_tenant(tenant)) {
     for (const wire::StreamLag& lag : agent.streams) {
-      if (lag.job != job.job) continue;
+      if (job != nullptr && lag.job != *job) continue;
       StreamProgress progress;
       progress.size = lag.size;
       progress.agent = agent.host;

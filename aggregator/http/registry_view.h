@@ -15,10 +15,13 @@ class RegistryView final : public AgentsView {
       : registry_(registry), clock_(clock) {}
 
   ProgressLookup progress_of(const JobKey& job) override;
+  ProgressLookup progress_of_tenant(const std::string& tenant) override;
   std::size_t connected() const override { return registry_.connected_count(); }
   void write_agents(JsonWriter& out, const std::string& tenant) override;
 
  private:
+  // Of one job, or of all jobs without one.
+  ProgressLookup progress(const std::string& tenant, const std::string* job) const;
   // An agent that said nothing for so long is away, connected or not.
   static constexpr std::chrono::seconds kAway{10};
   std::chrono::seconds silence(const AgentStatus& agent) const;

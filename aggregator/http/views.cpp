@@ -62,6 +62,7 @@ void write_attributes(JsonWriter& out, const StreamJoin& join) {
   out.optional_integer("local_rank", attributes.local_rank);
   out.optional_string("rank_source", attributes.rank_source);
   out.key("name").string(attributes.name);
+  out.key("stream").string(attributes.name);  // what lines and filters call it
   write_strings(out, "aliases", attributes.aliases);
   write_strings(out, "paths", attributes.paths);
   out.optional_string("host", attributes.host);
@@ -114,7 +115,7 @@ std::string compress(const std::set<std::int32_t>& numbers) {
   return out;
 }
 
-void write_job(JsonWriter& out, const JobSummary& job) {
+void write_job(JsonWriter& out, const JobSummary& job, const Freshness& freshness, UnixNanos now) {
   out.begin_object();
   out.key("job").string(job.job);
   out.key("state").string(job.running ? "running" : "ended");
@@ -132,7 +133,15 @@ void write_job(JsonWriter& out, const JobSummary& job) {
   out.optional_time("last_time", job.last_time);
   out.optional_integer("last_iteration", job.last_iteration);
   out.key("errors").count(job.errors);
-  out.end_object();
+  out.key("freshness").begin_object();
+  // Whole milliseconds: more would promise what clocks of two hosts do not hold.
+  if (job.last_time) {
+    out.key("age_seconds").real(static_cast<double>((now - *job.last_time) / 1'000'000) / 1e3);
+  }
+  out.key("streams").count(freshness.streams).key("lagging").count(freshness.lagging);
+  out.key("pending").big(freshness.pending);
+  out.optional_string("why", freshness.why);
+  out.end_object().end_object();
 }
 
 void write_stream(JsonWriter& out, const JobView& view, std::size_t stream,

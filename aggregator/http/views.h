@@ -13,7 +13,8 @@ namespace logarithm::aggregator {
 
 void write_line(JsonWriter& out, const QueryLine& line);
 void write_line(JsonWriter& out, const Line& line, const StreamJoin& join);
-void write_job(JsonWriter& out, const JobSummary& job);
+// As of `now`.
+void write_job(JsonWriter& out, const JobSummary& job, const Freshness& freshness, UnixNanos now);
 void write_stream(JsonWriter& out, const JobView& view, std::size_t stream,
                   const std::optional<StreamProgress>& progress);
 void write_process(JsonWriter& out, const ProcessFacts& process);

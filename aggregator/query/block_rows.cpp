@@ -20,7 +20,8 @@ class OpenBlock {
     return out;
   }
 
-  Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts) const {
+  Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts,
+                                  const std::vector<std::string>* keys = nullptr) const {
     std::optional<Error> failure;
     const TemplateLookup lookup = [&](TemplateId id) -> std::optional<std::string_view> {
       auto text = view.snapshot().template_text(token, block_.shard, id);
@@ -28,7 +29,7 @@ class OpenBlock {
       failure = text.error();
       return std::nullopt;
     };
-    auto out = reader_->lines(parts, lookup);
+    auto out = reader_->lines(parts, lookup, keys);
     if (failure) return *failure;
     return out;
   }
@@ -100,22 +101,36 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
   return out;
 }
 
-Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
-                                 const ScanPlan& plan, bool verified) {
-  if (verified && in_time(plan, block.time_min) && in_time(plan, block.time_max)) {
-    return std::uint64_t{block.lines};
-  }
+Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, const ScanPlan& plan,
+                  bool verified, BlockPart parts, const std::vector<std::string>* keys,
+                  const std::function<Status(const Line&)>& each) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
-  const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
-  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
+  // The time is a fact, and it is looked at.
+  parts = parts | (verified ? BlockPart::facts : parts_for(plan.predicate));
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, keys));
   const StreamJoin* join = view.join_of(block);
   LGR_CHECK(view.derive_iterations(token, *join, lines));
-  std::uint64_t count = 0;
   for (const Line& line : lines) {
     if (!in_time(plan, line.time)) continue;
     Row row(line, *join);
-    if (verified || matches(plan.predicate, row)) ++count;
+    if (verified || matches(plan.predicate, row)) LGR_CHECK(each(line));
   }
+  return {};
+}
+
+bool lies_in_time(const ScanPlan& plan, const BlockRef& block) {
+  return in_time(plan, block.time_min) && in_time(plan, block.time_max);
+}
+
+Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
+                                 const ScanPlan& plan, bool verified) {
+  if (verified && lies_in_time(plan, block)) return std::uint64_t{block.lines};
+  std::uint64_t count = 0;
+  const auto each = [&](const Line&) {
+    ++count;
+    return Status();
+  };
+  LGR_CHECK(visit_rows(token, view, block, plan, verified, BlockPart::facts, nullptr, each));
   return count;
 }
 

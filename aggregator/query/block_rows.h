@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -38,6 +39,16 @@ struct BlockRows {
 Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef& block,
                             const ScanPlan& plan, const std::optional<OrderKey>& after,
                             bool verified, std::size_t keep);
+
+// Calls `each` for the lines of a block that fulfil the plan (but for plan.after), in offset order,
+// decoded as far as `parts` and the predicate say; of the metadata all pairs, or with `keys` only
+// those (which must hold the keys of the predicate). Nothing is called when the block is damaged.
+Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, const ScanPlan& plan,
+                  bool verified, BlockPart parts, const std::vector<std::string>* keys,
+                  const std::function<Status(const Line&)>& each);
+
+// True when all lines of the block lie in the plan's time range.
+bool lies_in_time(const ScanPlan& plan, const BlockRef& block);
 
 // How many lines of a block fulfil the plan.
 Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,

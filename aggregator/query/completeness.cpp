@@ -65,6 +65,19 @@ StreamState state_of(const StreamFacts& facts, const std::optional<StreamProgres
   return out;
 }
 
+Freshness freshness_of(const std::vector<StreamFacts>& streams, const ProgressLookup& progress) {
+  Freshness out;
+  out.streams = streams.size();
+  for (const StreamFacts& stream : streams) {
+    const StreamState state = state_of(stream, progress(stream.id));
+    out.pending += state.pending;
+    if (!state.lagging) continue;
+    ++out.lagging;
+    if (out.why.empty()) out.why = state.why;
+  }
+  return out;
+}
+
 Completeness completeness_of(const JobView& view, const ProgressLookup& progress,
                              const std::function<bool(std::size_t)>& wanted) {
   Completeness out;

@@ -32,6 +32,14 @@ struct StreamState {
 };
 StreamState state_of(const StreamFacts& facts, const std::optional<StreamProgress>& progress);
 
+// How far a whole job's stored lines go, in short: for lists of jobs.
+struct Freshness {
+  std::uint64_t streams = 0, lagging = 0;  // numbers of streams
+  std::uint64_t pending = 0;               // bytes of all streams that are neither stored nor lost
+  std::string why;                         // of the first lagging stream; empty when there is none
+};
+Freshness freshness_of(const std::vector<StreamFacts>& streams, const ProgressLookup& progress);
+
 struct Completeness {
   bool complete = true;
   std::vector<std::string> reasons;

@@ -168,4 +168,9 @@ bool needs_meta(const Predicate& predicate) {
   return std::any_of(predicate.children.begin(), predicate.children.end(), needs_meta);
 }
 
+void add_meta_keys(const Predicate& predicate, std::vector<std::string>& keys) {
+  if (predicate.field.field == Field::meta) keys.push_back(predicate.field.key);
+  for (const Predicate& child : predicate.children) add_meta_keys(child, keys);
+}
+
 }  // namespace logarithm::aggregator

@@ -98,6 +98,8 @@ bool compare_numbers(const Number& left, Compare compare, const Number& right);
 // True when the predicate looks at the text (or metadata) of lines.
 bool needs_text(const Predicate& predicate);
 bool needs_meta(const Predicate& predicate);
+// Appends the metadata keys that the predicate looks at.
+void add_meta_keys(const Predicate& predicate, std::vector<std::string>& keys);
 
 // The names of the flags that are set, in a fixed order.
 struct FlagName {

@@ -62,7 +62,8 @@ Result<BlockReader> BlockReader::open(std::string_view bytes) {
 
 const BlockHeader& BlockReader::header() const { return impl_->parsed_.header; }
 
-Result<std::vector<Line>> BlockReader::lines(BlockPart parts, const TemplateLookup& lookup) const {
+Result<std::vector<Line>> BlockReader::lines(BlockPart parts, const TemplateLookup& lookup,
+                                             const std::vector<std::string>* keys) const {
   const BlockHeader& header = impl_->parsed_.header;
   std::vector<Line> out(header.lines);
   ItemBudget budget;
@@ -74,7 +75,7 @@ Result<std::vector<Line>> BlockReader::lines(BlockPart parts, const TemplateLook
   if (has(parts, BlockPart::facts)) LGR_CHECK(decode_facts(facts, header, budget, out));
   if (has(parts, BlockPart::fields)) {
     LGR_TRY(const ColumnMap columns, impl_->columns(SectionId::fields, buffer));
-    LGR_CHECK(decode_fields(columns, header, budget, out));
+    LGR_CHECK(decode_fields(columns, header, keys, budget, out));
   }
   if (has(parts, BlockPart::text)) {
     LGR_TRY(const ColumnMap columns, impl_->columns(SectionId::text, buffer));

@@ -45,7 +45,9 @@ class BlockReader {
 
   // Decodes the parts asked for of every line, in offset order; other members keep their defaults.
   // Error{not_found} names a template that `lookup` does not know (retryable), Error{corrupt} else.
-  Result<std::vector<Line>> lines(BlockPart parts, const TemplateLookup& lookup) const;
+  // With `keys`, BlockPart::fields gives only the pairs of these keys (and all event marks).
+  Result<std::vector<Line>> lines(BlockPart parts, const TemplateLookup& lookup,
+                                  const std::vector<std::string>* keys = nullptr) const;
 
  private:
   class Impl;

@@ -165,6 +165,7 @@ std::vector<EventMark> collect_events(const std::vector<Line>& lines, ShapeWrite
 
 // The values of one (key, type), one after another.
 struct FieldCursor {
+  bool wanted = true;
   MetaType type = MetaType::int64;
   IntCursor ints;
   ByteReader doubles;
@@ -179,10 +180,13 @@ struct FieldCursor {
 };
 
 std::vector<FieldCursor> open_fields(const ColumnMap& columns, const BlockHeader& header,
-                                     ItemBudget& budget) {
+                                     const std::vector<std::string>* keys, ItemBudget& budget) {
   std::vector<FieldCursor> out(header.fields.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i].type = header.fields[i].type;
+    out[i].wanted = keys == nullptr ||
+                    std::find(keys->begin(), keys->end(), header.fields[i].key) != keys->end();
+    if (!out[i].wanted) continue;
     const auto column = columns.find(kFirstValues + i);
     if (!column) {
       out[i].doubles.fail();  // a field that is in the header has values
@@ -202,9 +206,11 @@ Status corrupt() { return Error(ErrorCode::corrupt, "block: fields"); }
 bool decode_pairs(const Shape& shape, const BlockHeader& header, std::vector<FieldCursor>& fields,
                   ItemBudget& budget, Line& line) {
   if (!budget.items.take(shape.size())) return false;
-  line.meta.reserve(shape.size());
+  const auto is_wanted = [&](std::uint64_t item) { return fields[item / 2].wanted; };
+  line.meta.reserve(static_cast<std::size_t>(std::count_if(shape.begin(), shape.end(), is_wanted)));
   for (const std::uint64_t item : shape) {
     FieldCursor& field = fields[item / 2];
+    if (!field.wanted) continue;
     const std::string& key = header.fields[item / 2].key;
     MetaPair& pair = line.meta.emplace_back();
     pair.value = field.next();
@@ -247,14 +253,15 @@ std::string encode_fields(const std::vector<Line>& lines, Budget& dictionary, Bl
   return out;
 }
 
-Status decode_fields(const ColumnMap& columns, const BlockHeader& header, ItemBudget& budget,
+Status decode_fields(const ColumnMap& columns, const BlockHeader& header,
+                     const std::vector<std::string>* keys, ItemBudget& budget,
                      std::vector<Line>& lines) {
   std::vector<Shape> pair_shapes, event_shapes;
   if (!read_shapes(columns.reader(kPairShapes), 2 * header.fields.size(), budget, pair_shapes) ||
       !read_shapes(columns.reader(kEventShapes), header.events.size(), budget, event_shapes)) {
     return corrupt();
   }
-  std::vector<FieldCursor> fields = open_fields(columns, header, budget);
+  std::vector<FieldCursor> fields = open_fields(columns, header, keys, budget);
   IntCursor pairs = columns.ints(kPairShape);
   IntCursor events = columns.ints(kEventShape);
   for (Line& line : lines) {

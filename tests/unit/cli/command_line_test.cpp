@@ -110,7 +110,8 @@ class FakeApi final : public net::HttpHandler {
     if (request.path == "/api/v1/jobs") {
       response.body =
           R"({"jobs":[{"job":"run7","state":"ended","attempts":[0,1],"ranks":"0-3","hosts":["n1"],)"
-          R"("lines":12,"bytes":"2048","last_iteration":70,"errors":1,"last_time":"2026-11-30T04:33:29.1Z"}]})";
+          R"("lines":12,"bytes":"2048","last_iteration":70,"errors":1,"last_time":"2026-11-30T04:33:29.1Z",)"
+          R"("freshness":{"age_seconds":5.0,"streams":2,"lagging":1,"pending":"1024"}}]})";
     } else if (request.path == "/api/v1/jobs/run7/lines") {
       lines(request, response);
     } else if (request.path == "/api/v1/context") {
@@ -118,6 +119,17 @@ class FakeApi final : public net::HttpHandler {
     } else if (request.path == "/api/v1/jobs/run7/streams") {
       response.body =
           R"({"streams":[{"id":"a.0","generation":0,"rank":1,"name":"stdout","end":"6","gaps":[]}]})";
+    } else if (request.path == "/api/v1/jobs/run7/telemetry/series") {
+      response.body =
+          R"({"step":1,"points":1,"series":[{"metric":"loss","rank":1,"count":1,"nan":0,"buckets":)"
+          R"([{"iteration":60,"count":1,"nan":0,"min":0.5,"max":0.5,"mean":0.5,"last":0.5}]}],)"
+          R"("completeness":{"complete":false,"reasons":["2 bytes pending"]}})";
+    } else if (request.path == "/api/v1/jobs/run7/callsites") {
+      response.body =
+          R"({"callsites":[{"callsite":"train.py:88","lines":10,"bytes":"2048","share":0.5,"ranks":"0-2",)"
+          R"("missing":"3","first_iteration":1,"last_iteration":9,"by_rank":[{"rank":0,"lines":10,"bytes":"2048"}]},)"
+          R"({"template":"00ff","text":"step <*>","lines":3,"bytes":"5","share":0.1,"ranks":"0-3","missing":""}],)"
+          R"("other":{"callsites":1,"lines":2,"bytes":"3"},"completeness":{"complete":true,"reasons":[]}})";
     } else if (request.path == "/api/v1/jobs/run7/raw") {
       const auto from = request.param("from").value_or("0");
       response.headers.emplace_back("X-Logarithm-Gaps", std::to_string(gaps));
@@ -188,23 +200,29 @@ class Server {
 }  // namespace
 
 TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
-  for (const Words& words : std::vector<Words>{{},
-                                               {"nonsense"},
-                                               {"query"},
-                                               {"query", "j", "--limit", "0"},
-                                               {"query", "j", "--direction", "up"},
-                                               {"query", "j", "--since", "soon"},
-                                               {"query", "j", "--unknown"},
-                                               {"--output", "xml", "jobs"},
-                                               {"--server", "h:1", "jobs"},
-                                               {"--server", "https://h", "jobs"},
-                                               {"context"},
-                                               {"import", "/"},
-                                               {"import", "--job", "j", "/nonexistent"},
-                                               {"query", "--files", "/nonexistent"},
-                                               {"export", "j", "--output", "raw", "--grep", "x"},
-                                               {"export", "j", "--output", "raw", "--rank", "x"},
-                                               {"export", "j", "--output", "json"}}) {
+  for (const Words& words :
+       std::vector<Words>{{},
+                          {"nonsense"},
+                          {"query"},
+                          {"query", "j", "--limit", "0"},
+                          {"query", "j", "--direction", "up"},
+                          {"query", "j", "--since", "soon"},
+                          {"query", "j", "--unknown"},
+                          {"series", "j"},
+                          {"series", "j", "loss", "--buckets", "0"},
+                          {"series", "j", "loss", "--plot", "--output", "json"},
+                          {"callsites"},
+                          {"callsites", "j", "--limit", "0"},
+                          {"--output", "xml", "jobs"},
+                          {"--server", "h:1", "jobs"},
+                          {"--server", "https://h", "jobs"},
+                          {"context"},
+                          {"import", "/"},
+                          {"import", "--job", "j", "/nonexistent"},
+                          {"query", "--files", "/nonexistent"},
+                          {"export", "j", "--output", "raw", "--grep", "x"},
+                          {"export", "j", "--output", "raw", "--rank", "x"},
+                          {"export", "j", "--output", "json"}}) {
     std::string line;
     for (const std::string& word : words) line += word + " ";
     CAPTURE(line);
@@ -218,7 +236,7 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
 TEST_CASE("command line: --help and --version exit 0 and name only verbs that work") {
   const Outcome help = run({"--help"});
   CHECK(help.status == kExitOk);
-  for (const char* verb : {"jobs", "query", "context", "import", "export"}) {
+  for (const char* verb : {"jobs", "query", "context", "import", "export", "series", "callsites"}) {
     CHECK(help.out.find(verb) != std::string::npos);
   }
   CHECK(help.out.find("triage") == std::string::npos);
@@ -255,6 +273,7 @@ TEST_CASE("jobs: a table, or what the server answered") {
   CHECK(text.status == kExitOk);
   CHECK(text.out.find("run7  ended  0,1") != std::string::npos);
   CHECK(text.out.find("2.0 KiB") != std::string::npos);
+  CHECK(text.out.find("2026-11-30T04:33:29  1.0 KiB behind") != std::string::npos);
   CHECK(server.run({"jobs", "--output", "json"}).out.starts_with("{\"jobs\":[{\"job\":\"run7\""));
   CHECK(server.run({"jobs", "--output", "raw"}).out == "run7\n");
 }
@@ -325,6 +344,40 @@ TEST_CASE("export --output raw: exact bytes on stdout and in files; a gap exits 
   CHECK(gap.status == kExitFailure);
   CHECK(gap.err.find("1 of 1 streams are not whole") != std::string::npos);
   CHECK(server.run({"export", "run7", "--rank", "5", "--output", "raw"}).status == kExitFailure);
+}
+
+TEST_CASE("series: a table, a plot, or what the server answered, and a word when incomplete") {
+  Server server;
+  const Outcome text = server.run({"series", "run7", "loss", "--rank", "1", "--iteration", "5.."});
+  CHECK(text.status == kExitOk);
+  CHECK(text.out.find("    1         60       1    0  0.5   0.5  0.5   0.5\n") !=
+        std::string::npos);
+  CHECK(text.err.find("2 bytes pending") != std::string::npos);
+  CHECK(server.api.last.param("metric") == "loss");
+  CHECK(server.api.last.param("rank") == "1");
+  CHECK(server.api.last.param("buckets") == "20");
+  const Outcome json = server.run({"series", "run7", "loss", "{rank=\"1\"}", "--output", "json"});
+  CHECK(json.out.starts_with("{\"step\":1,\"points\":1"));
+  CHECK(!server.api.last.param("buckets"));
+  CHECK(server.api.last.param("query") == "{rank=\"1\"}");
+  const Outcome plot = server.run({"series", "run7", "loss", "--plot", "--step", "5"});
+  CHECK(plot.out.find("└──") != std::string::npos);
+  CHECK(server.api.last.param("buckets") == "160");
+  CHECK(server.api.last.param("step") == "5");
+}
+
+TEST_CASE("callsites: who prints how much, and how many more there are") {
+  Server server;
+  const Outcome text = server.run({"callsites", "run7", "--severity", "error"});
+  CHECK(text.status == kExitOk);
+  CHECK(text.out.find("2.0 KiB  50.0%  0-2 (not 3)") != std::string::npos);
+  CHECK(text.out.find("00ff  step <*>") != std::string::npos);
+  CHECK(text.err.find("1 more, 2 lines, 3 B") != std::string::npos);
+  CHECK(server.api.last.param("severity") == "error");
+  CHECK(server.run({"callsites", "run7", "--output", "raw"}).out ==
+        "train.py:88\n00ff  step <*>\n");
+  CHECK(server.run({"callsites", "run7", "--by-rank"}).out.find("   10  2.0 KiB     0") !=
+        std::string::npos);
 }
 
 }  // namespace logarithm::cli

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -88,6 +89,30 @@ TEST_CASE("Block: every combination of parts decodes just those members") {
     const auto part = static_cast<BlockPart>(parts);
     check_same(lines, decode(block, part), part);
   }
+}
+
+TEST_CASE("Block: with keys only the pairs of these keys are decoded, in their order") {
+  RandomLines random(98);
+  const std::vector<Line> lines = random.make(300);
+  const EncodedBlock block = encode(lines);
+  std::vector<std::string> keys = {"no such key"};
+  for (const FieldStats& field : block.header.fields) {
+    if (keys.size() < 3 && keys.back() != field.key) keys.push_back(field.key);
+  }
+  REQUIRE(keys.size() == 3);
+  std::vector<Line> expected = lines;
+  for (Line& line : expected) {
+    std::erase_if(line.meta, [&](const MetaPair& pair) {
+      return std::find(keys.begin(), keys.end(), pair.key) == keys.end();
+    });
+  }
+  auto reader = BlockReader::open(block.bytes);
+  REQUIRE(reader.ok());
+  const auto parts = BlockPart::facts | BlockPart::fields;
+  auto got = reader->lines(
+      parts, [](TemplateId) { return std::nullopt; }, &keys);
+  REQUIRE(got.ok());
+  check_same(expected, *got, parts);
 }
 
 TEST_CASE("Block: every byte value in raw, keys and values survives") {

@@ -1,0 +1,110 @@
+#include <cstdio>
+
+#include "aggregator/http/api.h"
+#include "aggregator/http/fold_task.h"
+#include "aggregator/http/plan_params.h"
+#include "aggregator/http/problem.h"
+#include "aggregator/http/request_params.h"
+#include "aggregator/http/views.h"
+#include "aggregator/query/site_survey.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+constexpr std::uint64_t kDefaultSites = 100, kMaxShownSites = 1000;
+
+void write_sum(JsonWriter& out, const LineSum& sum) {
+  out.key("lines").count(sum.lines).key("bytes").big(sum.bytes);
+}
+
+class CallsitesAnswer final : public FoldAnswer {
+ public:
+  explicit CallsitesAnswer(std::uint64_t limit) : limit_(limit) {}
+
+  Result<LineSink*> open(const JobView&, const ScanPlan&) override {
+    return static_cast<LineSink*>(&survey_);
+  }
+
+  Result<bool> finish(BlockingToken& token, JobView& view,
+                      const std::function<bool()>& time_is_up) override {
+    if (!answer_) answer_ = survey_.finish(limit_);
+    for (; named_ < answer_->sites.size(); ++named_) {
+      if (time_is_up()) return false;
+      LGR_CHECK(SiteSurvey::name(token, view, answer_->sites[named_]));
+    }
+    return true;
+  }
+
+  void write(JsonWriter& out) override {
+    out.key("callsites").begin_array();
+    for (const Site& site : answer_->sites) write_site(out, site);
+    out.end_array();
+    out.key("total").begin_object();
+    write_sum(out, answer_->total);
+    out.end_object().key("other").begin_object();
+    out.key("callsites").count(answer_->other_sites);
+    write_sum(out, answer_->other);
+    out.end_object();
+    out.key("ranks").string(compress(answer_->ranks));
+  }
+
+ private:
+  void write_site(JsonWriter& out, const Site& site) const {
+    out.begin_object();
+    out.optional_string("callsite", site.callsite);
+    if (site.callsite.empty()) {
+      char id[17];
+      std::snprintf(id, sizeof id, "%016llx", static_cast<unsigned long long>(site.template_id));
+      out.key("template").string(id).key("text").string(site.text);
+    }
+    write_sum(out, site.sum);
+    const auto all = static_cast<double>(answer_->total.bytes);
+    out.key("share").real(all > 0 ? static_cast<double>(site.sum.bytes) / all : 0.0);
+    std::set<std::int32_t> missing = answer_->ranks, ranks;
+    for (const auto& [rank, sum] : site.ranks) {
+      if (!rank) continue;
+      ranks.insert(*rank);
+      missing.erase(*rank);
+    }
+    out.key("ranks").string(compress(ranks)).key("missing").string(compress(missing));
+    out.key("by_rank").begin_array();
+    for (const auto& [rank, sum] : site.ranks) {
+      out.begin_object().key("rank");
+      rank ? out.integer(*rank) : out.null();
+      write_sum(out, sum);
+      out.end_object();
+    }
+    out.end_array();
+    if (site.iteration) {
+      out.key("first_iteration").integer(site.iteration->min);
+      out.key("last_iteration").integer(site.iteration->max);
+    }
+    out.key("first_time").time(site.time.min).key("last_time").time(site.time.max);
+    out.end_object();
+  }
+
+  std::uint64_t limit_;
+  SiteSurvey survey_;
+  std::optional<SiteSurvey::Answer> answer_;
+  std::size_t named_ = 0;
+};
+
+}  // namespace
+
+Api::Answer Api::callsites(Call call) {
+  const net::Request& request = call.request;
+  if (auto refused = refuse_unknown(request, with_filters({"limit"}))) {
+    co_return std::move(*refused);
+  }
+  ScanPlan plan;
+  if (auto refused = read_filters(request, queries_.clock().wall_now(), plan)) {
+    co_return std::move(*refused);
+  }
+  auto limit = number_param(request, "limit", kDefaultSites, 1, kMaxShownSites);
+  if (!limit.ok()) co_return problem(400, limit.error().message(), std::nullopt, "limit");
+  std::unique_ptr<FoldAnswer> answer = std::make_unique<CallsitesAnswer>(*limit);
+  auto folding = folded(std::move(call), std::move(plan), std::move(answer));
+  co_return co_await std::move(folding);
+}
+
+}  // namespace logarithm::aggregator
