@@ -181,6 +181,7 @@ FollowTarget FileRegistry::target_of(const File& file) const {
   }
   out.slurm_step = shape.slurm_step;
   out.attempt = shape.attempt;
+  out.labels = shape.labels;
   out.rank = shape.rank;
   out.local_rank = shape.local_rank;
   if (out.rank) out.rank_source = "path";

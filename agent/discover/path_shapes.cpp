@@ -23,11 +23,11 @@ struct Shape {
 // A shape that says all there is to say: the first that matches ends the search.
 constexpr Shape kWholeShapes[] = {
     // {log_dir}/{run_id}_{random}/attempt_{N}/{local_rank}/stdout.log
-    {R"re((?:/(?P<job>[^/]+)_[a-z0-9_]{8})?/attempt_(?P<attempt>\d+)/(?P<local_rank>\d+)/(?P<stream>stdout|stderr|error)\.(?:log|json))re" LGR_ROTATED},
-    {R"re(/logs/(?:old/)?worker-[0-9a-f]+-(?P<job>[0-9a-f]+)-\d+\.(?P<stream>out|err))re" LGR_ROTATED},
+    {R"re((?:/(?P<run_id>[^/]+)_[a-z0-9_]{8})?/attempt_(?P<attempt>\d+)/(?P<local_rank>\d+)/(?P<stream>stdout|stderr|error)\.(?:log|json))re" LGR_ROTATED},
+    {R"re((?:/session_(?P<session>[^/]+))?/logs/(?:old/)?worker-(?P<worker>[0-9a-f]+)-(?P<job>[0-9a-f]+)-(?P<pid>\d+)\.(?P<stream>out|err))re" LGR_ROTATED},
     {R"re(/logs/(?:old/)?job-driver-(?P<job>[A-Za-z0-9_-]+)\.log)re" LGR_ROTATED},
     // The restart count of the container is the attempt.
-    {R"re(/pods/[a-z0-9-]+_(?P<pod>[a-z0-9.-]+)_[0-9a-f-]+/[a-z0-9.-]+/(?P<attempt>\d+)\.log(?:\.[0-9-]+)?$)re"},
+    {R"re(/pods/(?P<namespace>[a-z0-9-]+)_(?P<pod>[a-z0-9.-]+)_(?P<uid>[0-9a-f-]+)/(?P<container>[a-z0-9.-]+)/(?P<restart>\d+)\.log(?:\.[0-9-]+)?$)re"},
     {.pattern =
          R"re(/slurm-(?P<job>\d+(?:_\d+)?)(?:\.(?:batch|\d+))?\.(?P<stream>out|err))re" LGR_ROTATED,
      .slurm_step = true},
@@ -81,7 +81,6 @@ CompiledShapes compile_all(const Shape (&shapes)[N]) {
 std::string stream_name(std::string_view word) {
   if (word == "out") return "stdout";
   if (word == "err") return "stderr";
-  if (word == "error") return {};  // torch's error.json is a document, not stderr
   return clean_text(word);
 }
 
@@ -99,10 +98,17 @@ void take_groups(std::string_view path, const Regex& regex, const Regex::Groups&
     const std::string& name = names[i];
     const std::string_view value = *groups[i];
     if (name == "job" && out.job.empty()) out.job = clean_text(value);
+    // torchrun's default run id names nothing.
+    if (name == "run_id" && value != "none" && out.job.empty()) out.job = clean_text(value);
     if (name == "pod" && out.job.empty()) out.job = pod_owner(value);
     if (name == "host" && out.host.empty()) out.host = clean_text(value);
     if (name == "stream" && out.stream.empty()) out.stream = stream_name(value);
-    if (name == "attempt" && !out.attempt) out.attempt = parse_count(value);
+    if ((name == "attempt" || name == "restart") && !out.attempt) out.attempt = parse_count(value);
+    constexpr std::string_view kLabels[] = {"run_id",    "session", "worker",    "pid", "job",
+                                            "namespace", "pod",     "container", "uid", "restart"};
+    if (std::find(std::begin(kLabels), std::end(kLabels), name) != std::end(kLabels)) {
+      out.labels.emplace(name, clean_text(value));
+    }
     if (name == "rank" && !out.rank) {
       out.rank = parse_count(value);
       out.family = family_of(path, value);
@@ -137,7 +143,6 @@ PathAttributes path_shape(std::string_view given) {
     take_groups(path, whole->regex, groups, out);
     if (!whole->stream.empty()) out.stream = whole->stream;
     out.slurm_step = whole->slurm_step;
-    if (out.job == "none") out.job.clear();  // torchrun's default run id names nothing
   } else {
     for (const CompiledShapes* shapes : {&kRank, &kStream, &kAttempt}) {
       const CompiledShape* shape = first_match(*shapes, path, groups);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ struct PathAttributes {
   std::string job, host;
   std::optional<std::int32_t> attempt, rank, local_rank;
   std::string stream;  // "stdout", "stderr", "kernel" or as the user's group says; may be empty
+  std::map<std::string, std::string> labels;  // the other groups of the shape: run_id, pod, …
   // The path with '#' for the digits of the rank (else the local rank): what siblings share.
   std::string family;
   // The number is a rank only if the family has another member and one with 0: `x-%t.out` looks

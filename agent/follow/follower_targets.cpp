@@ -210,6 +210,7 @@ StreamAttributes Follower::wanted_attributes(const Tail& tail) const {
   out.rank = facts.rank;
   out.local_rank = facts.local_rank;
   out.rank_source = facts.rank_source;
+  out.labels = facts.labels;
   out.host = facts.host;
   out.name = facts.name.empty() ? facts.path : facts.name;
   for (const Target* target : tail.targets) {

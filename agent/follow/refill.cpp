@@ -31,7 +31,8 @@ Status Refill::Middle::append_gap(BlockingToken& token, const StreamCheckpoint& 
 Refill::Refill(const WriterParts& parts, StreamId stream, std::vector<Range> lost,
                std::vector<StreamAttributes> versions)
     : log_(parts.log),
-      parts_{parts.rules, parts.pool, log_, stats_, parts.block_bytes, std::chrono::hours(1)},
+      parts_{parts.rules,           parts.pool, log_, stats_, parts.block_bytes,
+             std::chrono::hours(1), mapped_},
       stream_(stream),
       lost_(std::move(lost)),
       versions_(std::move(versions)) {}

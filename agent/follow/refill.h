@@ -65,6 +65,7 @@ class Refill {
 
   Middle log_;
   FollowStats stats_;
+  std::vector<MappedProcess> mapped_;  // of lines that were told before: dropped
   WriterParts parts_;
   StreamId stream_;
   std::vector<Range> lost_;

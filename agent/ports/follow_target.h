@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct FollowTarget {
   std::string host;
   std::string name;  // "stdout", "stderr", "kernel", else the path
   std::vector<std::string> aliases;
+  std::map<std::string, std::string> labels;  // what else the path says
   std::optional<std::int32_t> utc_offset_minutes;
   std::string import_base;  // for --files and import: relative path that names the base
   bool shared = false;      // processes of different ranks write it: process and rank are absent

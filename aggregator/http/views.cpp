@@ -65,6 +65,11 @@ void write_attributes(JsonWriter& out, const StreamJoin& join) {
   out.key("stream").string(attributes.name);  // what lines and filters call it
   write_strings(out, "aliases", attributes.aliases);
   write_strings(out, "paths", attributes.paths);
+  if (!attributes.labels.empty()) {
+    out.key("labels").begin_object();
+    for (const auto& [name, value] : attributes.labels) out.key(name).string(value);
+    out.end_object();
+  }
   out.optional_string("host", attributes.host);
   out.optional_string("process", attributes.process);
 }

@@ -114,6 +114,7 @@ void to_json(json& out, const StreamAttributes& attributes) {
   out["name"] = attributes.name;
   out["aliases"] = attributes.aliases;
   out["paths"] = attributes.paths;
+  if (!attributes.labels.empty()) out["labels"] = attributes.labels;
 }
 
 void from_json(const json& in, StreamAttributes& attributes) {
@@ -132,6 +133,7 @@ void from_json(const json& in, StreamAttributes& attributes) {
   read(in, "name", attributes.name);
   read(in, "aliases", attributes.aliases);
   read(in, "paths", attributes.paths);
+  read(in, "labels", attributes.labels);
 }
 
 void to_json(json& out, const Gap& gap) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ struct StreamAttributes {
   std::string name;                  // "stdout", "stderr", "kernel", else the path
   std::vector<std::string> aliases;  // other names of the same bytes: "stderr" for 2>&1
   std::vector<std::string> paths;    // every path it was seen under, newest last
+  // What else the path says: run_id, pod, container, session, …
+  std::map<std::string, std::string> labels;
   bool operator==(const StreamAttributes&) const = default;
 };
 

@@ -22,6 +22,8 @@ struct NoOracle final : StreamOracle {
   std::optional<wire::StreamState> answer(const StreamBase&, const std::string&) override {
     return wire::StreamState{};
   }
+  void drop(const StreamBase&, const std::string&) override {}
+  std::uint64_t sessions() const override { return 0; }
 };
 
 // A collector over one file; its spool's disk fails while `broken`.

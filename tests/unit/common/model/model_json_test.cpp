@@ -55,13 +55,20 @@ TEST_CASE("ModelJson: every member comes back, absent ones stay absent") {
   CHECK(through_text(full_process()) == full_process());
   CHECK(through_text(ProcessInfo{}) == ProcessInfo{});
 
-  StreamAttributes attributes{4,           std::numeric_limits<std::uint64_t>::max(),
-                              "j",         "h/1/2",
-                              "h/3/4",     1,
-                              3,           0,
-                              "path",      "h",
-                              "stdout",    {"stderr"},
-                              {"/a", "/b"}};
+  StreamAttributes attributes{4,
+                              std::numeric_limits<std::uint64_t>::max(),
+                              "j",
+                              "h/1/2",
+                              "h/3/4",
+                              1,
+                              3,
+                              0,
+                              "path",
+                              "h",
+                              "stdout",
+                              {"stderr"},
+                              {"/a", "/b"},
+                              {{"pod", "p"}}};
   CHECK(through_text(attributes) == attributes);
   CHECK(through_text(StreamAttributes{}) == StreamAttributes{});
 
@@ -70,8 +77,13 @@ TEST_CASE("ModelJson: every member comes back, absent ones stay absent") {
   CHECK(through_text(closed) == closed);
   CHECK(through_text(open) == open);
 
-  const StoredGeneration generation{
-      2, std::string("h\0\xFF", 3), {{0, 10}, {12, ~std::uint64_t{0}}}, 0xFFFFFFFFu, true, 9};
+  const StoredGeneration generation{2,
+                                    std::string("h\0\xFF", 3),
+                                    {{0, 10}, {12, ~std::uint64_t{0}}},
+                                    0xFFFFFFFFu,
+                                    true,
+                                    9,
+                                    {{10, 12}}};
   CHECK(through_text(generation) == generation);
   CHECK(through_text(StoredGeneration{}) == StoredGeneration{});
 }
