@@ -25,7 +25,9 @@ constexpr Shape kWholeShapes[] = {
     // {log_dir}/{run_id}_{random}/attempt_{N}/{local_rank}/stdout.log
     {R"re((?:/(?P<job>[^/]+)_[a-z0-9_]{8})?/attempt_(?P<attempt>\d+)/(?P<local_rank>\d+)/(?P<stream>stdout|stderr|error)\.(?:log|json))re" LGR_ROTATED},
     {R"re(/logs/(?:old/)?worker-[0-9a-f]+-(?P<job>[0-9a-f]+)-\d+\.(?P<stream>out|err))re" LGR_ROTATED},
-    {R"re(/pods/[a-z0-9-]+_(?P<pod>[a-z0-9.-]+)_[0-9a-f-]+/[a-z0-9.-]+/\d+\.log(?:\.[0-9-]+)?$)re"},
+    {R"re(/logs/(?:old/)?job-driver-(?P<job>[A-Za-z0-9_-]+)\.log)re" LGR_ROTATED},
+    // The restart count of the container is the attempt.
+    {R"re(/pods/[a-z0-9-]+_(?P<pod>[a-z0-9.-]+)_[0-9a-f-]+/[a-z0-9.-]+/(?P<attempt>\d+)\.log(?:\.[0-9-]+)?$)re"},
     {.pattern =
          R"re(/slurm-(?P<job>\d+(?:_\d+)?)(?:\.(?:batch|\d+))?\.(?P<stream>out|err))re" LGR_ROTATED,
      .slurm_step = true},

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/line/transport.h"
-#include "common/line/wrappers/layer.h"
 
 namespace logarithm {
 namespace {
@@ -59,13 +58,13 @@ std::uint8_t Intake::read_container(const LineSplitter::Segment& segment, LineOr
   file_line_ = FileLine();
   const char first = segment.raw.empty() ? '\0' : segment.raw[0];
   if (first >= '0' && first <= '9') {
-    wrappers::Layer layer;
-    if (!wrappers::read_cri(segment.raw, layer)) return transport::plain;
-    origin.time = layer.time;
-    origin.prefix = static_cast<std::uint32_t>(layer.size);
-    origin.flag = layer.facts[0].text[0];
+    layer_.clear();
+    if (!wrappers::read_cri(segment.raw, layer_)) return transport::plain;
+    origin.time = layer_.time;
+    origin.prefix = static_cast<std::uint32_t>(layer_.size);
+    origin.flag = layer_.facts[0].text[0];
     file_line_.contained = true;
-    file_line_.output = layer.output;
+    file_line_.output = layer_.output;
     file_line_.continues = origin.flag == 'P';
     return transport::plain;
   }
@@ -89,10 +88,8 @@ void Intake::on_segment(const LineSplitter::Segment& segment) {
   // A line that left before its end was seen goes on from there: what is held must leave first.
   if ((segment.partial || segment.truncated) && !held_.empty()) release(false);
 
-  Held held;
-  held.at = segment.offset;
-  held.before = file_line_;
-  LineOrigin& origin = held.origin;
+  const FileLine before = file_line_;
+  LineOrigin origin;
   origin.inside = file_line_.unfinished;
   const std::uint8_t coding = origin.inside ? transport::plain : read_container(segment, origin);
   origin.contained = file_line_.contained;
@@ -109,16 +106,21 @@ void Intake::on_segment(const LineSplitter::Segment& segment) {
     origin.piece_glued = piece_left;
   }
   const bool can_wait = !origin.bytes_glued && !origin.piece_glued && !segment.truncated;
-  held.open = open && can_wait;
+  const bool waits = open && can_wait;
   origin.continues = open && !can_wait;
-  if (origin.contained && !held.open) piece_left = open;
-  if (held_.empty() && !held.open && !evidence_.open()) {
+  if (origin.contained && !waits) piece_left = open;
+  if (held_.empty() && !waits && !evidence_.open()) {
     // The usual case: it leaves at once.
     Line& line = sink_.new_line();
     fill(segment, line);
     line.transport = coding;
     return sink_.on_line(line, origin);
   }
+  Held held;
+  held.at = segment.offset;
+  held.before = before;
+  held.open = waits;
+  held.origin = origin;
   fill(segment, held.line);
   held.line.transport = coding;
   if (segment.partial) {

@@ -8,6 +8,7 @@
 #include "common/line/file_line.h"
 #include "common/line/line_splitter.h"
 #include "common/line/weak_evidence.h"
+#include "common/line/wrappers/layer.h"
 
 namespace logarithm {
 
@@ -94,6 +95,7 @@ class Intake : public LineSplitter::Sink {
   std::array<bool, 3> piece_left_{};
   std::deque<Held> held_;
   std::size_t open_ = 0, held_bytes_ = 0, taken_ = 0;
+  wrappers::Layer layer_;
 };
 
 }  // namespace logarithm

@@ -108,7 +108,12 @@ bool read_bracketed(std::string_view text, Stage stage, Layer& layer, Stage& nex
   if (stage > Stage::cluster) return false;
   next = Stage::cluster;
   if (is_digit(second) || second == ' ') {
-    return attempt(read_output_tag, text, layer) || attempt(read_kernel_stamp, text, layer);
+    // Most are times or lists; what stands at the closing bracket tells.
+    const std::size_t close = text.substr(0, 64).find(']');
+    if (close == std::string_view::npos) return false;
+    const char behind = close + 1 < text.size() ? text[close + 1] : '\0';
+    if ((behind == '<' || behind == '[') && attempt(read_output_tag, text, layer)) return true;
+    return close > 8 && text[close - 7] == '.' && attempt(read_kernel_stamp, text, layer);
   }
   if (second == 'p' && attempt(read_kubectl, text, layer)) return true;
   // [prterun-…@1,3]<stdout>: and [Wed Mar  4 05:06:07 2026]

@@ -21,6 +21,28 @@ TEST_CASE("Path shapes: launchers' and home-grown names give rank, attempt and s
       {"/tmp/torchelastic_k3/llm7_sfj1zute/attempt_2/5/stderr.log", {}, 5, 2, "stderr", "llm7"},
       {"/logs/none_8zuih7tj/attempt_0/0/stdout.log", {}, 0, 0, "stdout", ""},
       {"attempt_1/3/stdout.log", {}, 3, 1, "stdout", ""},
+      {"/l/run_a1b2c3d4/attempt_3/11/stdout.log.1", {}, 11, 3, "stdout", "run"},
+      {"/tmp/ray/session_latest/logs/worker-9c1d-01000000-48213.out",
+       {},
+       {},
+       {},
+       "stdout",
+       "01000000"},
+      {"/tmp/ray/session_x/logs/old/worker-9c1d-01000000-48213.err",
+       {},
+       {},
+       {},
+       "stderr",
+       "01000000"},
+      {"/tmp/ray/session_x/logs/job-driver-raysubmit_8aKb.log", {}, {}, {}, "", "raysubmit_8aKb"},
+      {"/var/log/pods/ns_etcd-n1_0123456789abcdef/etcd/4.log", {}, {}, 4, "", "etcd-n1"},
+      {"/var/log/pods/ns_etcd-n1_0123456789abcdef/etcd/4.log.20260304-050607",
+       {},
+       {},
+       4,
+       "",
+       "etcd-n1"},
+      {"/out/rank.3/stderr", 3, {}, {}, "stderr", ""},
       {"/home/me/slurm-4711.out", {}, {}, {}, "stdout", "4711"},
       {"/home/me/slurm-4711_3.err", {}, {}, {}, "stderr", "4711_3"},
       {"/out/x-3.out", 3, {}, {}, "stdout", ""},
@@ -65,6 +87,12 @@ TEST_CASE("Path shapes: launchers' and home-grown names give rank, attempt and s
   }
 }
 
+TEST_CASE("Path shapes: the files that Slurm names bear task labels") {
+  CHECK(path_shape("/home/me/slurm-4711.out").slurm_step);
+  CHECK(path_shape("slurm-4711_3.err").slurm_step);
+  CHECK_FALSE(path_shape("/home/me/train.out").slurm_step);
+}
+
 TEST_CASE("Path shapes: the family has a mark where the rank stands") {
   CHECK(path_shape("/a/out-3.log").family == "/a/out-#.log");
   CHECK(path_shape("/a/1/rank.07/stdout").family == "/a/1/rank.#/stdout");
@@ -92,6 +120,7 @@ TEST_CASE("Path shapes: they agree with the collected shapes of the world") {
       };
       if (expected.contains("attempt")) CHECK(found.attempt == number("attempt"));
       if (expected.contains("local_rank")) CHECK(found.local_rank == number("local_rank"));
+      if (expected.contains("restart")) CHECK(found.attempt == number("restart"));
       if (expected.contains("rank_a")) {
         CHECK(found.rank == (number("rank_a") ? number("rank_a") : number("rank_b")));
       }

@@ -318,4 +318,20 @@ TEST_CASE("Api: raw gives a stream's exact bytes") {
   CHECK(*net::find_header(answer.headers, "X-Logarithm-Gaps") == "0");
 }
 
+TEST_CASE("Api: raw puts the pieces of joined lines where they lay in the file") {
+  Fixture f;
+  Line joined = make_line(0, 1000, "a1\na2");
+  joined.extents = {{0, 3, 0}, {6, 3, 0}};
+  joined.length = 9;
+  const Line between = make_line(3, 1000, "b1");
+  const StreamId stream{StreamBase{3, 4}, 0};
+  StreamAttributes attributes;
+  attributes.job = "a/b";
+  const std::size_t index = f.job->add_stream(stream, {attributes});
+  f.job->add_block(index, 0, {joined, between});
+  const Answer answer =
+      f.get("/api/v1/jobs/a/b/raw", {{"stream_id", "00000000000000030000000000000004.0"}});
+  CHECK(answer.body == "a1\nb1\na2\n");
+}
+
 }  // namespace logarithm::aggregator
