@@ -158,6 +158,7 @@ class Follower {
   bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
   void start_counting(BlockingToken& token, Tail& tail);
   void stop_counting(Tail& tail);
+  std::optional<std::uint64_t> unexplained_lines(BlockingToken& token, Tail& tail);
   std::optional<std::uint64_t> lost_lines(BlockingToken& token, Tail& tail);
 
   // follower_read.cpp: reading

@@ -14,6 +14,7 @@ namespace {
 constexpr double kMostLines = 20'000;  // a second: beyond it looks cost more than the gap is worth
 constexpr std::chrono::milliseconds kWait{500};  // for the cut, after the copy stopped growing
 constexpr std::chrono::seconds kLongest{60};
+constexpr std::chrono::milliseconds kLateEvent{20};
 constexpr std::uint64_t kMostNew = 64u << 10;  // of the new content, to count its lines
 
 }  // namespace
@@ -121,9 +122,8 @@ Status Follower::read_closely(BlockingToken& token, StepReport& report) {
 }
 
 // Of a file that was found cut: how many lines were written between our last read and that; nullopt
-// when nobody can know. Ends the counting.
-std::optional<std::uint64_t> Follower::lost_lines(BlockingToken& token, Tail& tail) {
-  std::optional<std::uint64_t> lost;
+// when nobody can know.
+std::optional<std::uint64_t> Follower::unexplained_lines(BlockingToken& token, Tail& tail) {
   static constexpr int kTries = 8;
   for (int i = 0; i < kTries && tail.cut; ++i) {
     count_writes();
@@ -136,8 +136,18 @@ std::optional<std::uint64_t> Follower::lost_lines(BlockingToken& token, Tail& ta
     count_writes();
     if (!fresh.ok() || !tail.cut || tail.cut->events() != events || events == 0) continue;
     const auto lines = static_cast<std::uint64_t>(std::count(fresh->begin(), fresh->end(), '\n'));
-    lost = tail.cut->lost(fresh->size(), lines, fresh->empty() || fresh->back() == '\n');
-    break;
+    return tail.cut->lost(fresh->size(), lines, fresh->empty() || fresh->back() == '\n');
+  }
+  return std::nullopt;
+}
+
+// The same, and ends the counting. A writer may have been interrupted after a write, before its
+// event: nobody missing is believed only when the next write, or some time, brought nothing more.
+std::optional<std::uint64_t> Follower::lost_lines(BlockingToken& token, Tail& tail) {
+  std::optional<std::uint64_t> lost = unexplained_lines(token, tail);
+  if (lost == 0) {
+    writes_.wait(token, kLateEvent);
+    if (const auto later = unexplained_lines(token, tail)) lost = later;
   }
   stop_counting(tail);
   if (const auto closely = closely_.find(tail.base); closely != closely_.end()) {
