@@ -87,6 +87,30 @@ class Series(unittest.TestCase):
         self.assertTrue(any("\u2801" <= c <= "\u28ff" for c in text), text)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
+    def test_nan_is_kept_and_marked(self):
+        folder = os.path.join(self.dir, "diverged")
+        os.makedirs(folder)
+        for rank in range(3):
+            with open(f"{folder}/rank-{rank}.log", "w", encoding="utf-8") as out:
+                for step in range(100):
+                    loss = "nan" if rank == 1 and step >= 70 else f"{3 - step / 100:.4f}"
+                    out.write(f"step={step} loss={loss} grad_norm=1.5\n")
+        answer = json.loads(cli_files("series", "loss", "--step", "20", "--output", "json",
+                                      "--files", folder))
+        self.assertEqual([s.get("first_nan") for s in answer["series"]], [None, 70, None])
+        self.assertEqual([s["nan"] for s in answer["series"]], [0, 30, 0])
+        half, gone = answer["series"][1]["buckets"][3:]
+        self.assertEqual((half["iteration"], half["min"], half["max"]), (60, 2.31, 2.4))
+        self.assertEqual((half["mean"], half["last"]), ("NaN", "NaN"))
+        self.assertEqual((gone["min"], gone["max"], gone["count"]), ("NaN", "NaN", 20))
+        text = cli_files("series", "loss", "--plot", "--files", folder).decode()
+        self.assertIn("NaN: rank 1 from iteration 70 on, 30 of 100 points\n", text)
+        self.assertRegex(text, r"\n *NaN │ +x")
+        one = json.loads(cli_files("series", "loss", "--rank", "1", "--iteration", "68..71",
+                                   "--output", "json", "--files", folder))
+        self.assertEqual([b["last"] for b in one["series"][0]["buckets"]],
+                         [2.32, 2.31, "NaN", "NaN"])
+
     def test_call_sites_add_up_to_the_files(self):
         answer = self.cli("callsites", "--limit", "1000")
         self.assertEqual(answer["total"], {"lines": sum(self.lines.values()),
