@@ -3,7 +3,7 @@
 namespace logarithm::agent {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string literal_regex(const std::string& text) {
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -28,7 +28,7 @@ std::optional<FilePattern> run_files(const std::string& xdg_state_home, const st
   FilePattern out;
   out.glob = base + "/**/*.log";
   // <base>/<job>/[attempt-<N>/]<time>-<pid>/<stream>.log, as the command line makes it.
-  out.path = "^" + quoted(base) +
+  out.path = "^" + literal_regex(base) +
              "/(?P<job>.+?)/(?:attempt-(?P<attempt>\\d+)/)?\\d{8}T\\d{6}-\\d+/"
              "(?P<stream>stdout|stderr)\\.log$";
   return out;

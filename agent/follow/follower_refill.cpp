@@ -40,6 +40,7 @@ void Follower::audit() {
     for (const auto& [base, tail] : tails_) {
       if (tail->writer) bases.insert(base);
     }
+    for (const auto& ending : endings_) bases.insert(ending->stream().base);
     audit_.todo.assign(bases.begin(), bases.end());
   }
   std::erase_if(audit_.asked,
@@ -56,6 +57,10 @@ void Follower::ask_stored(const StreamBase& base) {
   Audit::Question question;
   question.base = base;
   const auto note = [&](const StreamCheckpoint& checkpoint) {
+    const bool noted =
+        std::any_of(question.streams.begin(), question.streams.end(),
+                    [&](const Audit::Stream& stream) { return stream.id == checkpoint.stream; });
+    if (noted) return;
     Audit::Stream stream;
     stream.id = checkpoint.stream;
     stream.closed = checkpoint.closed;
@@ -68,6 +73,9 @@ void Follower::ask_stored(const StreamBase& base) {
   };
   if (const auto tail = tails_.find(base); tail != tails_.end() && tail->second->writer) {
     note(tail->second->writer->checkpoint());
+  }
+  for (const auto& ending : endings_) {
+    if (ending->stream().base == base) note(ending->writer().checkpoint());
   }
   if (const auto known = known_.find(base); known != known_.end()) {
     for (const auto& [generation, checkpoint] : known->second) note(checkpoint);
@@ -172,7 +180,9 @@ Result<bool> Follower::refill_some(BlockingToken& token, Refill& refill, StepRep
   }
   const auto tail = tails_.find(refill.stream().base);
   const bool here = tail != tails_.end();
-  const bool live = here && tail->second->writer != nullptr;
+  // The file may hold another generation by now.
+  const bool live =
+      here && tail->second->writer != nullptr && tail->second->writer->stream() == refill.stream();
   SourceFile* file = live && tail->second->file.is_open() ? &tail->second->file.file() : nullptr;
   if (file == nullptr && !refill.file) {
     LGR_TRY(refill.file, find_source(token, *newest, here ? tail->second.get() : nullptr));

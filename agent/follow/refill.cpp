@@ -4,15 +4,10 @@
 #include <utility>
 
 #include "agent/follow/resume.h"
+#include "agent/follow/tailed_file.h"
 #include "common/model/ranges.h"
 
 namespace logarithm::agent {
-namespace {
-
-constexpr std::size_t kNulRun = 512;  // as tailed_file.cpp has it
-
-}  // namespace
-
 Status Refill::Middle::append(BlockingToken& token, const StreamCheckpoint& at,
                               const EncodedBlock* block) {
   if (block == nullptr) return {};

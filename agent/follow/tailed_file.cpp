@@ -9,8 +9,6 @@
 namespace logarithm::agent {
 namespace {
 
-constexpr std::size_t kNulRun = 512;
-
 std::size_t nuls_at(std::string_view bytes) {
   const std::size_t end = bytes.find_first_not_of('\0');
   return end == std::string_view::npos ? bytes.size() : end;

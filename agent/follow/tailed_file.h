@@ -13,6 +13,9 @@
 
 namespace logarithm::agent {
 
+// A run of NULs from this length on is a hole, and no text.
+inline constexpr std::size_t kNulRun = 512;
+
 // What a look at a followed file found.
 enum class FileChange {
   none,

@@ -10,7 +10,8 @@
 namespace logarithm::agent {
 namespace {
 
-// CRC32C of the last bytes before the end of lines[count - 1], where the lines are plain file bytes
+// CRC32C of the last bytes before the end of lines[count - 1] (lines of earlier pieces may be in
+// front), where the lines are plain file bytes
 // one after another; else 0, which fits nothing.
 std::uint32_t tail_crc_after(const std::vector<Line>& lines, std::size_t count) {
   std::string tail;
@@ -26,15 +27,15 @@ std::uint32_t tail_crc_after(const std::vector<Line>& lines, std::size_t count) 
   return crc32c(std::string_view(tail).substr(tail.size() - std::min(tail.size(), kTailBytes)));
 }
 
-// The lines [0, count) of `lines`, and all up to where the next one begins (or the block ends).
-Result<EncodedBlock> encode_first(const BlockHeader& header, const std::vector<Line>& lines,
-                                  std::size_t count, const Recut& how) {
-  const bool whole = count == lines.size();
-  const std::uint64_t end = whole ? header.end : lines[count].offset;
+// The lines [first, last) of a block, and all up to where the next one begins (or the block ends).
+Result<EncodedBlock> encode_lines(const BlockHeader& header, const std::vector<Line>& lines,
+                                  std::size_t first, std::size_t last, const Recut& how) {
+  const bool whole = last == lines.size();
+  const std::uint64_t end = whole ? header.end : lines[last].offset;
   BlockWriter writer(header.stream, header.attributes_version);
   writer.set_plain(how.plain);
   writer.set_first(how.resume_at);
-  for (std::size_t i = 0; i < count; ++i) writer.add(lines[i]);
+  for (std::size_t i = first; i < last; ++i) writer.add(lines[i]);
   for (Gap gap : header.gaps) {
     if (gap.to ? *gap.to <= how.resume_at : gap.from < how.resume_at) continue;
     if (gap.from >= end && !whole) continue;
@@ -43,18 +44,20 @@ Result<EncodedBlock> encode_first(const BlockHeader& header, const std::vector<L
     writer.add_gap(gap);
   }
   writer.set_end(end);
-  return writer.finish(whole ? header.tail_crc : tail_crc_after(lines, count));
+  return writer.finish(whole ? header.tail_crc : tail_crc_after(lines, last));
 }
 
-// A gap in place of the first line, which alone is over the limit.
+// A gap in place of the line `first`, which alone is over the limit.
 Result<EncodedBlock> encode_gap(const BlockHeader& header, const std::vector<Line>& lines,
-                                const Recut& how) {
-  const std::uint64_t end = lines.size() > 1 ? lines[1].offset : header.end;
+                                std::size_t first, const Recut& how) {
+  const bool more = first + 1 < lines.size();
+  const std::uint64_t end = more ? lines[first + 1].offset : header.end;
+  const UnixNanos at = first < lines.size() ? lines[first].observed : 0;
   BlockWriter writer(header.stream, header.attributes_version);
   writer.set_first(how.resume_at);
-  writer.add_gap(Gap{how.resume_at, end, "too_large", lines.empty() ? 0 : lines[0].observed});
+  writer.add_gap(Gap{how.resume_at, end, "too_large", at});
   writer.set_end(end);
-  return writer.finish(lines.size() > 1 ? tail_crc_after(lines, 1) : header.tail_crc);
+  return writer.finish(more ? tail_crc_after(lines, first + 1) : header.tail_crc);
 }
 
 }  // namespace
@@ -69,20 +72,22 @@ Result<SpooledBlock> recut(const SpooledBlock& block, const Recut& how) {
   };
   LGR_TRY(const BlockReader reader, BlockReader::open(block.block.bytes));
   const BlockHeader& header = reader.header();
-  LGR_TRY(std::vector<Line> lines,
+  LGR_TRY(const std::vector<Line> lines,
           reader.lines(BlockPart::facts | BlockPart::fields | BlockPart::text, lookup));
   Recut from = how;
   from.resume_at = std::max(how.resume_at, header.first);
-  std::erase_if(lines, [&](const Line& line) { return line.offset < from.resume_at; });
-  std::size_t count = lines.size();
-  LGR_TRY(EncodedBlock encoded, encode_first(header, lines, count, from));
+  const auto begin = std::partition_point(
+      lines.begin(), lines.end(), [&](const Line& line) { return line.offset < from.resume_at; });
+  const auto first = static_cast<std::size_t>(begin - lines.begin());
+  std::size_t last = lines.size();
+  LGR_TRY(EncodedBlock encoded, encode_lines(header, lines, first, last, from));
   while (encoded.bytes.size() > how.max_bytes) {
-    if (count <= 1) {
-      LGR_TRY(encoded, encode_gap(header, lines, from));
+    if (last - first <= 1) {
+      LGR_TRY(encoded, encode_gap(header, lines, first, from));
       break;
     }
-    count /= 2;
-    LGR_TRY(encoded, encode_first(header, lines, count, from));
+    last = first + (last - first) / 2;
+    LGR_TRY(encoded, encode_lines(header, lines, first, last, from));
   }
   if (encoded.bytes.size() > how.max_bytes) {
     return Error(ErrorCode::too_large, "block: no line fits the limit");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/line/ansi.h"
+#include "common/line/event_marks.h"
 #include "common/line/header_reader.h"
 #include "common/line/intake.h"
 #include "common/line/line_splitter.h"
@@ -297,14 +298,15 @@ class Parser final : public StreamParser, private Intake::Sink {
     Extraction found;
     rules_->apply_record(text, context_.stream_name, found);
     if (found.severity) line.severity = std::max(line.severity, *found.severity);
+    if (found.time && line.has(line_flag::derived_time)) {
+      line.flags &= ~line_flag::derived_time;
+      set_order_time(line, found.time, context_, state_);
+    }
     for (MetaPair& pair : found.meta) {
       if (!has_meta(line, pair.key)) line.meta.push_back(std::move(pair));
     }
-    for (EventMark& event : found.events) {
-      const bool known =
-          std::find(line.events.begin(), line.events.end(), event) != line.events.end();
-      if (!known) line.events.push_back(std::move(event));
-    }
+    for (const EventMark& event : found.events) add_event(line.events, event);
+    settle_events(line.events);
   }
 
   void extract(Line& line, std::string_view body) {
@@ -316,6 +318,13 @@ class Parser final : public StreamParser, private Intake::Sink {
   void take_found(Line& line) {
     if (found_.empty()) return;
     if (found_.severity) line.severity = std::max(line.severity, *found_.severity);
+    // What a rule found under the same name says more than a wrapper.
+    if (!line.meta.empty() && !found_.meta.empty()) {
+      std::erase_if(line.meta, [this](const MetaPair& pair) {
+        return std::any_of(found_.meta.begin(), found_.meta.end(),
+                           [&](const MetaPair& other) { return other.key == pair.key; });
+      });
+    }
     std::move(found_.meta.begin(), found_.meta.end(), std::back_inserter(line.meta));
     line.events.swap(found_.events);
     if (line.callsite.empty()) line.callsite.swap(found_.callsite);

@@ -78,20 +78,12 @@ bool RuleRun::apply(const Rule& rule) {
     const Text text = text_of(by_group.group);
     if (text) raise_severity(by_group.level ? by_group.level : parse_severity(*text));
   }
-  if (rule.event) add_event(*rule.event);
+  if (rule.event) add_event(out_->events, *rule.event);
   if (rule.maps_process) take_mapping(rule);
   return true;
 }
 
-// A line that says a peer went away is not a cause, even where it also names an exception.
-void RuleRun::finish() {
-  auto& events = out_->events;
-  if (events.size() < 2) return;
-  const bool follows = std::any_of(events.begin(), events.end(), [](const EventMark& e) {
-    return e.klass == "cascade" || e.klass == "teardown";
-  });
-  if (follows) std::erase_if(events, [](const EventMark& e) { return e.klass == "root"; });
-}
+void RuleRun::finish() { settle_events(out_->events); }
 
 bool RuleRun::read_body(const Rule& rule) {
   std::string_view body = body_;
@@ -233,15 +225,6 @@ void RuleRun::add_meta(std::string_view key, MetaValue value, bool point) {
 
 void RuleRun::raise_severity(std::optional<Severity> severity) {
   if (severity && (!out_->severity || *out_->severity < *severity)) out_->severity = severity;
-}
-
-// Two rules that say the same of a line (one general, one special) mark it once.
-void RuleRun::add_event(const EventMark& mark) {
-  auto& events = out_->events;
-  const bool known = std::any_of(events.begin(), events.end(), [&](const EventMark& e) {
-    return e.kind == mark.kind && e.klass == mark.klass;
-  });
-  if (!known) events.push_back(mark);
 }
 
 bool RuleRun::taken(std::string_view text) const {

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/line/event_marks.h"
 #include "common/rules/dict_reader.h"
 #include "common/rules/rule.h"
 #include "common/rules/rule_set.h"
@@ -32,7 +33,6 @@ class RuleRun {
   void add_pair(const Rule& rule, std::string name, MetaValue value);
   void add_meta(std::string_view key, MetaValue value, bool point);
   void raise_severity(std::optional<Severity> severity);
-  void add_event(const EventMark& mark);
   bool taken(std::string_view text) const;
 
   std::string_view body_, stream_;

@@ -49,6 +49,23 @@ void read_repeats(std::string_view text, Layer& layer) {
   if (times && in.take("x across cluster]")) layer.add("repeated", std::int64_t{*times});
 }
 
+// vLLM's processes have Ray's prefix: (EngineCore_DP0 pid=7), (Worker_TP3 pid=7), (APIServer
+// pid=7).
+bool is_vllm_process(std::string_view name) {
+  return name.starts_with("EngineCore") || name.starts_with("Worker_") ||
+         name.starts_with("APIServer") || name.starts_with("ApiServer");
+}
+
+// … and lines that begin with `INFO 03-04 05:06:07 `.
+bool is_vllm_header(std::string_view text) {
+  for (const std::string_view level : {"INFO ", "WARNING ", "ERROR ", "DEBUG ", "CRITICAL "}) {
+    if (!text.starts_with(level)) continue;
+    text.remove_prefix(level.size());
+    return text.size() > 14 && text[2] == '-' && text[5] == ' ' && text[8] == ':';
+  }
+  return false;
+}
+
 }  // namespace
 
 bool read_call_prefix(std::string_view text, Layer& layer) {
@@ -69,6 +86,10 @@ bool read_call_prefix(std::string_view text, Layer& layer) {
   }
   if (!has_pid || !(in.take(' ') || in.end())) return false;
   layer.size = in.at;
+  if (layer.fact_count > 0 && layer.facts[0].key == "actor" &&
+      (is_vllm_process(layer.facts[0].text) || is_vllm_header(text.substr(in.at)))) {
+    layer.facts[0].key = "proc";
+  }
   read_repeats(text, layer);
   return true;
 }

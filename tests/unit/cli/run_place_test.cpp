@@ -30,7 +30,7 @@ TEST_CASE("RunPlace: a run has a directory of its own, below its job") {
   test::TempDir dir;
   const auto place = make_place(request(dir, "team/llm"));
   REQUIRE(place.ok());
-  CHECK(place->directory == dir.file("run") + "/team/llm/20261130T034640-17");
+  CHECK(place->directory == dir.file("run") + "/team/llm/20261130T005320-17");
   CHECK(fs::is_directory(place->directory));
   CHECK(place->file("stdout") == place->directory + "/stdout.log");
   CHECK_FALSE(place->attempt);

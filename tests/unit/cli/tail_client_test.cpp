@@ -63,6 +63,11 @@ struct Run {
   int lost = 0, found = 0;
 };
 
+asio::awaitable<void> until_end(TailClient& client, Run& run) {
+  Result<bool> result = co_await client.run();
+  run.result = std::move(result);
+}
+
 // Until `most` lines came.
 Run follow(FakeTail& handler, std::size_t most) {
   asio::io_context io;
@@ -84,8 +89,7 @@ Run follow(FakeTail& handler, std::size_t most) {
   url.path = "/";
   TailClient client(url, "", Params{{"job", "j"}}, hooks, clock, 1);
   asio::co_spawn(io, (*server)->run(), [](const std::exception_ptr&) {});
-  asio::co_spawn(io, client.run(), [&](const std::exception_ptr&, Result<bool> result) {
-    run.result = std::move(result);
+  asio::co_spawn(io, until_end(client, run), [&](const std::exception_ptr&) {
     (*server)->stop(std::chrono::milliseconds(0));
   });
   io.run();

@@ -123,7 +123,7 @@ TEST_CASE("SourceState: survives its JSON; anything else gives the defaults") {
   }
 }
 
-TEST_CASE("probably_lost: a third of a line between the last look and the cut is a loss") {
+TEST_CASE("probably_lost: a twentieth of a line between the last look and the cut is a loss") {
   EndingFacts facts;
   facts.seen = 1'000'000'000'000;
   facts.noticed = facts.seen + 50'000'000;
@@ -132,7 +132,7 @@ TEST_CASE("probably_lost: a third of a line between the last look and the cut is
   CHECK(!probably_lost(facts, facts.seen, 100));
   facts.rate = 100'000;  // a line a millisecond
   CHECK(probably_lost(facts, facts.seen, 100));
-  facts.rate = 200;  // two lines a second: 50 ms hold a tenth
+  facts.rate = 50;  // a line in two seconds: 50 ms hold a fortieth
   CHECK(!probably_lost(facts, facts.seen, 100));
   facts.rate = 2000;  // 20 a second: one in 50 ms …
   CHECK(probably_lost(facts, facts.seen, 100));

@@ -220,10 +220,10 @@ TEST_CASE("Api: raw gives a stream's exact bytes") {
 
 TEST_CASE("Api: raw puts the pieces of joined lines where they lay in the file") {
   Fixture f;
-  Line joined = make_line(0, 1000, "a1\na2");
+  Line joined = test::make_line(0, 1000, "a1\na2");
   joined.extents = {{0, 3, 0}, {6, 3, 0}};
   joined.length = 9;
-  const Line between = make_line(3, 1000, "b1");
+  const Line between = test::make_line(3, 1000, "b1");
   const StreamId stream{StreamBase{3, 4}, 0};
   StreamAttributes attributes;
   attributes.job = "a/b";

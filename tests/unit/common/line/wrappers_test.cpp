@@ -125,7 +125,7 @@ TEST_CASE("Wrappers: neighbours of the collected shapes") {
       {"(setup pid=8665) x", {}, "x", {{"actor", "setup"}}},
       {"(my-task, pid=8665) x", {}, "x", {{"actor", "my-task"}}},
       {"(pid=48213) x", {}, "x", {{"pid", "48213"}}},
-      {"(Worker_TP3 pid=48213) x", {}, "x", {{"actor", "Worker_TP3"}}},
+      {"(Worker_TP3 pid=48213) x", {}, "x", {{"proc", "Worker_TP3"}}},
       {"(ServeReplica:default:App pid=9) x", {}, "x", {{"actor", "ServeReplica:default:App"}}},
       {"(w pid=9) x [repeated 3x across cluster] (Ray deduplicates logs)",
        {},

@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/line/stream_parser.h"
 #include "common/rules/field_value.h"
@@ -41,6 +44,7 @@ struct Found {
   std::optional<std::int64_t> iteration;
   bool timed = false;
   std::set<std::string> callsites;
+  std::vector<std::string> bodies;
 };
 
 // 2026-03-05 00:00 UTC
@@ -61,6 +65,7 @@ Found read(const std::string& text) {
     if (line.iteration) found.iteration = line.iteration;
     if (!line.has(line_flag::derived_time)) found.timed = true;
     found.callsites.insert(line.callsite);
+    found.bodies.push_back(body_of(line));
   }
   if (text.find('\n') != std::string::npos) {
     Extraction record;
@@ -119,6 +124,10 @@ void check_expected(const Found& found, const json& expect) {
     } else if ((key == "file" || key == "line") && expect.contains("line")) {
       CHECK(found.callsites.count(expect["file"].get<std::string>() + ":" +
                                   expect["line"].get<std::string>()) == 1);
+    } else if (key == "msg" && !has(found, key, text)) {
+      // What is left of a header is the body.
+      CHECK(std::any_of(found.bodies.begin(), found.bodies.end(),
+                        [&](const std::string& body) { return body.find(text) == 0; }));
     } else if (key != "logger") {  // belongs to the header
       CHECK(has(found, key, text));
     }
