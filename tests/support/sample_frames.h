@@ -21,7 +21,7 @@ inline std::vector<wire::Frame> sample_frames() {
   process.rank = 3;
   process.identity = {{"RANK", "3"}};
   process.gpus = {{1, "GPU-x", "0000:01:00.0"}};
-  StreamAttributes attributes{2, 100,    "job", "p",      "",         1, 3,
+  StreamAttributes attributes{2, 100,    "job", "p",      "",         1,  3,
                               0, "RANK", "h",   "stdout", {"stderr"}, {}, {}};
   const TemplateDef body{0xFFFFFFFFFFFFFFFFull, TemplateKind::body, 1,
                          std::string("step \x01 \0\xFF", 9)};

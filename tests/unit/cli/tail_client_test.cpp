@@ -89,9 +89,8 @@ Run follow(FakeTail& handler, std::size_t most) {
   url.path = "/";
   TailClient client(url, "", Params{{"job", "j"}}, hooks, clock, 1);
   asio::co_spawn(io, (*server)->run(), [](const std::exception_ptr&) {});
-  asio::co_spawn(io, until_end(client, run), [&](const std::exception_ptr&) {
-    (*server)->stop(std::chrono::milliseconds(0));
-  });
+  asio::co_spawn(io, until_end(client, run),
+                 [&](const std::exception_ptr&) { (*server)->stop(std::chrono::milliseconds(0)); });
   io.run();
   return run;
 }
