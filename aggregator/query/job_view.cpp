@@ -52,12 +52,12 @@ Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
                                   std::vector<Line>& lines) {
   const auto lacks = [](const Line& line) { return !line.iteration.has_value(); };
   if (!join.may_derive_iteration() || std::none_of(lines.begin(), lines.end(), lacks)) return {};
-  auto known = iterations_.find(join.attributes->process);
+  const std::string axis = iteration_axis(*join.attributes);
+  auto known = iterations_.find(axis);
   if (known == iterations_.end()) {
-    LGR_TRY(std::vector<IterationStart> starts,
-            snapshot_->iterations(token, join.attributes->process));
+    LGR_TRY(std::vector<IterationStart> starts, snapshot_->iterations(token, axis));
     std::sort(starts.begin(), starts.end());
-    known = iterations_.emplace(join.attributes->process, std::move(starts)).first;
+    known = iterations_.emplace(axis, std::move(starts)).first;
   }
   const std::vector<IterationStart>& starts = known->second;
   if (starts.empty()) return {};

@@ -25,8 +25,10 @@ struct StreamJoin {
   // The process has a rank: it stays, whatever a wrapper says.
   bool rank_is_fixed = false;
 
-  // Lines without an iteration may get one from the process.
-  bool may_derive_iteration() const { return !attributes->process.empty(); }
+  // Lines without an iteration may get one from the process, or from its rank's other files.
+  bool may_derive_iteration() const {
+    return !attributes->process.empty() || attributes->rank.has_value();
+  }
 
   // Wrappers (CRI, docker) say per line which output it was, unless the file itself is one.
   bool outputs_may_differ() const {

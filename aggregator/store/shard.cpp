@@ -106,6 +106,7 @@ Result<Shard::Stream*> Shard::find_stream(BlockingToken& token, const StreamId& 
     version.from = versions.u64(1);
     version.process = versions.maybe_integer(2);
     version.host = attributes.host;
+    version.axis = iteration_axis(attributes);
     stream->versions[versions.u32(0)] = std::move(version);
   }
   return streams_.emplace(id, std::move(stream)).first->second.get();
@@ -176,6 +177,7 @@ Status Shard::put_stream(BlockingToken& token, const wire::StreamInfo& info) {
   Version version;
   version.from = info.attributes.from;
   version.host = info.attributes.host;
+  version.axis = iteration_axis(info.attributes);
   if (!info.attributes.process.empty()) {
     LGR_TRY(version.process, process_row(token, info.attributes.process, info.attributes.host));
   }

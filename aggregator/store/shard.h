@@ -26,6 +26,7 @@ class Shard {
   struct Version {
     std::uint64_t from = 0;
     std::optional<std::int64_t> process;  // row of `processes`
+    std::string axis;                     // iteration_axis(), a key of `processes` too
     std::string host;
   };
   struct Stream {

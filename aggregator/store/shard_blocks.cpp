@@ -95,19 +95,23 @@ Status Shard::put_facts(BlockingToken& token, const Stream& stream, const BlockH
                         const BlockFacts& facts) {
   const auto version = stream.versions.find(header.attributes_version);
   std::optional<std::int64_t> process;
+  std::optional<std::int64_t> axis;
   std::string host;
   if (version != stream.versions.end()) {
-    process = version->second.process;
+    process = axis = version->second.process;
     host = version->second.host;
+    if (!axis && !version->second.axis.empty() && !facts.iterations.empty()) {
+      LGR_TRY(axis, process_row(token, version->second.axis, host));
+    }
   }
   for (const auto& [iteration, time] : facts.iterations) {
-    // A stream without a process has its own axis, under its negated row.
+    // A stream of nobody known has its own axis, under its negated row.
     LGR_CHECK(database_->run(
         token,
         "INSERT INTO iterations(process, iteration, first_time) VALUES(?, ?, ?) ON "
         "CONFLICT(process, iteration) DO UPDATE SET first_time=excluded.first_time WHERE "
         "excluded.first_time<first_time",
-        process.value_or(-stream.row), iteration, time));
+        axis.value_or(-stream.row), iteration, time));
   }
   for (const auto& [site, count] : facts.call_sites) {
     LGR_TRY(std::int64_t row, call_site_row(token, site));

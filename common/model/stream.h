@@ -35,6 +35,11 @@ struct StreamAttributes {
   bool operator==(const StreamAttributes&) const = default;
 };
 
+// Whose iterations lines of the stream without one inherit: the process's key, else, where the path
+// states a rank, a name for that rank of that attempt; empty when neither is known. Key of the
+// shard's table of iterations, so that it never changes.
+std::string iteration_axis(const StreamAttributes& attributes);
+
 // What is missing from a stream, and why. `to` is absent where nobody can know it.
 struct Gap {
   std::uint64_t from = 0;
