@@ -172,7 +172,9 @@ Result<bool> Follower::refill_some(BlockingToken& token, Refill& refill, StepRep
   }
   const auto tail = tails_.find(refill.stream().base);
   const bool here = tail != tails_.end();
-  const bool live = here && tail->second->writer != nullptr;
+  // (An earlier generation of the same file has no writer.)
+  const bool live =
+      here && tail->second->writer != nullptr && tail->second->writer->stream() == refill.stream();
   SourceFile* file = live && tail->second->file.is_open() ? &tail->second->file.file() : nullptr;
   if (file == nullptr && !refill.file) {
     LGR_TRY(refill.file, find_source(token, *newest, here ? tail->second.get() : nullptr));

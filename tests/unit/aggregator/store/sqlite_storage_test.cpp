@@ -562,7 +562,9 @@ TEST_CASE(
     items.push_back(made.templates);
     items.push_back(made.block);
   }
-  for (const IngestOutcome& outcome : *store.apply(kJob, items)) CHECK(outcome.stored);
+  const auto outcomes = store.apply(kJob, items);
+  REQUIRE(outcomes.ok());
+  for (const IngestOutcome& outcome : *outcomes) CHECK(outcome.stored);
 
   auto view = store.snapshot(kJob);
   auto starts =
