@@ -120,9 +120,13 @@ void SqliteStorage::note_missing(BlockingToken& token) {
       const std::string path = directory_of(job.key) + "/part-" + std::to_string(part) + ".db";
       const auto there = identity_of(token, path);
       if (!there.ok() || there->has_value()) continue;
-      LGR_ERROR("shard is gone path={} job={}", path, job.key.job);
-      counters_.vanished.fetch_add(1);
-      lost = true;
+      // One that was moved aside as damaged is counted and told already.
+      std::error_code unknown;
+      if (!fs::exists(path + ".bad", unknown)) {
+        LGR_ERROR("shard is gone path={} job={}", path, job.key.job);
+        counters_.vanished.fetch_add(1);
+        lost = true;
+      }
       const Status removed = catalogue_->remove_part(token, job, part);
       if (!removed.ok()) LGR_WARN("catalogue error={}", removed.error().to_string());
     }

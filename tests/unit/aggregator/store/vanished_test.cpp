@@ -144,6 +144,7 @@ TEST_CASE("Storage: a damaged shard that a write finds counts as a loss") {
   store.open();
   CHECK(store.storage().losses() > 0);
   CHECK(store.storage().stats().quarantined == 1);
+  CHECK(store.storage().stats().vanished == 0);
 }
 
 TEST_CASE("Storage: a gap outside of the stored ranges is told to the agent as lost") {
