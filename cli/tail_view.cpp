@@ -8,10 +8,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool is_progress(const Json& line) {
+bool has_flag(const Json& line, const char* flag) {
   const auto flags = line.find("flags");
   return flags != line.end() && flags->is_array() &&
-         std::find(flags->begin(), flags->end(), "progress") != flags->end();
+         std::find(flags->begin(), flags->end(), flag) != flags->end();
 }
 
 std::string stream_of(const Json& line) {
@@ -59,37 +59,52 @@ void TailView::add(std::string_view line) {
     ready_.append(line).push_back('\n');
     return;
   }
-  const Json json = Json::parse(line, nullptr, false);
+  Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return;
-  const std::string text =
-      output_ == Output::raw ? json.value("text", "") : line_text(json, style_);
   const std::string stream = stream_of(json);
-  if (is_progress(json)) {
-    add_bar(stream, Bar{stream, text, bar_text(json)});
+  const auto open = find(stream);
+  std::string body = json.value("text", "");
+  const bool glued = has_flag(json, "glued"), joined = glued && open != bars_.end();
+  if (joined) body = open->body + body;
+  json["text"] = body;
+  const std::string text = output_ == Output::raw ? body : line_text(json, style_);
+  const bool redrawn = has_flag(json, "progress"),
+             was_redrawn = open != bars_.end() && open->redrawn;
+  // A line without its end: on a terminal it stands where it will go on. Elsewhere it is given at
+  // once (it may be somebody's last words), but in the middle of a bar, which is written like that.
+  if (redrawn || (has_flag(json, "partial") && (size_ || was_redrawn))) {
+    hold(Bar{stream, body, text, bar_text(json), redrawn || was_redrawn});
     return;
   }
-  settle(stream);
+  if (joined) {
+    bars_.erase(open);
+  } else {
+    settle(open);
+    if (glued && body.empty()) return;  // the end of what was given before
+  }
   ready_ += text + "\n";
 }
 
+TailView::Bars::iterator TailView::find(const std::string& stream) {
+  return std::find_if(bars_.begin(), bars_.end(),
+                      [&](const Bar& bar) { return bar.stream == stream; });
+}
+
 // The run of redraws of this stream is over.
-void TailView::settle(const std::string& stream) {
-  const auto bar = std::find_if(bars_.begin(), bars_.end(),
-                                [&](const Bar& other) { return other.stream == stream; });
+void TailView::settle(Bars::iterator bar) {
   if (bar == bars_.end()) return;
-  ready_ += bar->text + "\n";
+  if (!bar->body.empty()) ready_ += bar->text + "\n";
   bars_.erase(bar);
 }
 
-void TailView::add_bar(const std::string& stream, Bar bar) {
-  const auto same = std::find_if(bars_.begin(), bars_.end(),
-                                 [&](const Bar& other) { return other.stream == stream; });
+void TailView::hold(Bar bar) {
+  const auto same = find(bar.stream);
   if (same != bars_.end()) {
     *same = std::move(bar);
     std::rotate(same, same + 1, bars_.end());
     return;
   }
-  if (bars_.size() == kMostBars) settle(std::string(bars_.front().stream));
+  if (bars_.size() == kMostBars) settle(bars_.begin());
   bars_.push_back(std::move(bar));
 }
 
@@ -104,9 +119,11 @@ std::string TailView::draw() {
   ready_.clear();
   const ScreenSize size = size_();
   const std::size_t room = std::max<std::size_t>(size.rows / 2, 1);
-  drawn_ = std::min(bars_.size(), room);
   std::vector<const Bar*> shown;
-  for (std::size_t i = bars_.size() - drawn_; i < bars_.size(); ++i) shown.push_back(&bars_[i]);
+  for (auto bar = bars_.rbegin(); bar != bars_.rend() && shown.size() < room; ++bar) {
+    if (!bar->body.empty()) shown.push_back(&*bar);
+  }
+  drawn_ = shown.size();
   // Each bar keeps its place: the order of changes would make them jump.
   std::sort(shown.begin(), shown.end(),
             [](const Bar* a, const Bar* b) { return a->stream < b->stream; });
@@ -119,8 +136,7 @@ std::string TailView::draw() {
 std::string TailView::finish() {
   // On a terminal they stand there already.
   if (size_) return draw();
-  for (const Bar& bar : bars_) ready_ += bar.text + "\n";
-  bars_.clear();
+  while (!bars_.empty()) settle(bars_.begin());
   return draw();
 }
 

@@ -34,13 +34,19 @@ class TailView {
   std::string finish();
 
  private:
+  // The line that a stream has begun.
   struct Bar {
     std::string stream;
-    std::string text;        // as a line
+    std::string body;        // what it is so far; empty: only known to be redrawn
+    std::string text;        // the same as a whole line
     std::string short_text;  // for the bottom of a screen
+    bool redrawn = false;    // it has ended in a carriage return before
   };
-  void settle(const std::string& stream);
-  void add_bar(const std::string& stream, Bar bar);
+  using Bars = std::vector<Bar>;
+
+  Bars::iterator find(const std::string& stream);
+  void settle(Bars::iterator bar);
+  void hold(Bar bar);
 
   static constexpr std::size_t kMostBars = 1000;
 
@@ -48,7 +54,7 @@ class TailView {
   LineStyle style_;
   std::function<ScreenSize()> size_;
   std::string ready_;
-  std::vector<Bar> bars_;  // the one that changed last is last
+  Bars bars_;              // the one that changed last is last
   std::size_t drawn_ = 0;  // lines at the bottom of the screen
 };
 

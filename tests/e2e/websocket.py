@@ -1,5 +1,6 @@
 """A WebSocket client, as much as the tests need. Standard library only."""
 import base64
+import contextlib
 import os
 import socket
 import struct
@@ -79,6 +80,11 @@ class WebSocket:
                 message += data
                 if first & 0x80:
                     return message
+
+    def cut(self):
+        """As a broken network does it; from any thread."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         """Cuts the connection without a word."""

@@ -63,9 +63,10 @@ struct Run {
   int lost = 0, found = 0;
 };
 
-asio::awaitable<void> until_end(TailClient& client, Run& run) {
-  Result<bool> result = co_await client.run();
-  run.result = std::move(result);
+asio::awaitable<void> keep(TailClient& client, net::HttpServer& server, Run& run) {
+  auto running = client.run();
+  run.result = co_await std::move(running);
+  server.stop(std::chrono::milliseconds(0));
 }
 
 // Until `most` lines came.
@@ -89,8 +90,7 @@ Run follow(FakeTail& handler, std::size_t most) {
   url.path = "/";
   TailClient client(url, "", Params{{"job", "j"}}, hooks, clock, 1);
   asio::co_spawn(io, (*server)->run(), [](const std::exception_ptr&) {});
-  asio::co_spawn(io, until_end(client, run),
-                 [&](const std::exception_ptr&) { (*server)->stop(std::chrono::milliseconds(0)); });
+  asio::co_spawn(io, keep(client, **server, run), [](const std::exception_ptr&) {});
   io.run();
   return run;
 }

@@ -294,7 +294,7 @@ TEST_CASE("Storage: candidates are pruned by time, severity and stream only wher
 
 TEST_CASE("Storage: the blocks from an offset on are those that candidates() finds there") {
   SqliteStorageOptions options;
-  options.jobs.max_part_bytes = 200'000;
+  options.jobs.max_part_bytes = 400'000;
   Store store(options);
   const StreamId stream = stream_of("a"), other = stream_of("b");
   std::uint64_t at = 100;
