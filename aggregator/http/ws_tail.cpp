@@ -1,6 +1,7 @@
 #include "aggregator/http/ws_tail.h"
 
 #include <boost/asio/this_coro.hpp>
+#include <tuple>
 #include <variant>
 
 #include "aggregator/http/json_text.h"
@@ -109,14 +110,14 @@ asio::awaitable<void> TailEndpoint::serve(net::Request request, std::string tena
     if (!first.ok()) co_return;
     if (Status good = take_cursor(*first, *query); !good.ok()) {
       std::string message = error_message(400, good.error().message());
-      co_await connection->send_text(std::move(message));
+      std::ignore = co_await connection->send_text(std::move(message));
       co_return;
     }
   }
   auto tail = hub_.subscribe(std::move(*query));
   if (tail == nullptr) {
     std::string message = error_message(503, "too many tails");
-    co_await connection->send_text(std::move(message));
+    std::ignore = co_await connection->send_text(std::move(message));
     co_return;
   }
   LGR_DEBUG("tail begins peer={}", connection->peer());
@@ -144,7 +145,7 @@ asio::awaitable<Status> TailEndpoint::send_pieces(std::shared_ptr<TailHub::Subsc
     if (!piece.ok() && piece.error().code() == ErrorCode::cancelled) co_return Status();
     if (!piece.ok()) {
       std::string message = error_message(status_of(piece.error().code()), piece.error().message());
-      co_await connection->send_text(std::move(message));
+      std::ignore = co_await connection->send_text(std::move(message));
       co_await connection->close("");
       co_return Status();
     }

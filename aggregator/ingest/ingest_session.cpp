@@ -11,7 +11,6 @@ namespace logarithm::aggregator {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry{1000};
-constexpr std::chrono::milliseconds kRetryNoSpace{5000};
 constexpr std::size_t kOpensAtOnce = 256;
 constexpr std::size_t kMaxName = 1024;
 
