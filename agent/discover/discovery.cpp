@@ -272,8 +272,26 @@ void Discovery::inspect_others(BlockingToken& token, RankProcess& rank) {
   rank.info.gpus = own_gpus(std::move(held), rank.visible_gpus, rank.info.local_rank);
 }
 
+// The rank ended before its outputs were looked at; a process that it left behind holds them still.
+void Discovery::inspect_left_behind(BlockingToken& token, RankProcess& rank) {
+  if (rank.checked_pids == rank.pids) return;
+  rank.checked_pids = rank.pids;
+  for (std::size_t i = 0; i < std::min(rank.pids.size(), kMaxMembers); ++i) {
+    for (const std::int32_t number : {STDOUT_FILENO, STDERR_FILENO}) {
+      const FdInfo fd = fs_.fd(token, rank.pids[i], number);
+      // A file that is known has its writers: perhaps those of the next run by now.
+      if (fd.kind != FdKind::regular || files_.contains(id_of(fd.file))) continue;
+      if (is_excluded(fd.link, fd.file)) continue;
+      files_.add_writer(
+          rank, number == STDOUT_FILENO ? Descriptor::standard_output : Descriptor::standard_error,
+          fd, fs_.fd_path(rank.pids[i], number));
+    }
+  }
+}
+
 void Discovery::inspect(BlockingToken& token, RankProcess& rank, UnixNanos now) {
-  if (rank.info.exit || rank.pids.empty()) return;
+  if (rank.pids.empty()) return;
+  if (rank.info.exit) return inspect_left_behind(token, rank);
   if (now >= rank.next_full_check || now < rank.first_seen) {
     inspect_others(token, rank);
     rank.next_full_check = check_after(rank, now, kMaxFullCheck);

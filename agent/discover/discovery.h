@@ -92,6 +92,7 @@ class Discovery {
   void take_walk(BlockingToken&, const Walk& walk, const Pattern& pattern,
                  const std::string& import_root, UnixNanos now);
   bool is_too_fresh(BlockingToken&, const FoundFile& found, UnixNanos now);
+  void inspect_left_behind(BlockingToken&, RankProcess& rank);
   void inspect(BlockingToken&, RankProcess& rank, UnixNanos now);
   void inspect_output(BlockingToken&, RankProcess& rank, std::int32_t number, UnixNanos now);
   bool follow_pipe(BlockingToken&, RankProcess& rank, std::int32_t number, const FdInfo& pipe,

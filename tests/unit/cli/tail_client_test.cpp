@@ -50,7 +50,8 @@ class FakeTail final : public net::HttpHandler {
     cursors.push_back(cursor);
     if (cursors.size() <= turns.size()) {
       for (std::string& text : turns[cursors.size() - 1]) {
-        co_await connection->send_text(std::move(text));
+        const Status sent = co_await connection->send_text(std::move(text));
+        if (!sent.ok()) co_return;
       }
     }
     co_await connection->close("");

@@ -168,6 +168,53 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: the redirected child of a rank speaks for
   CHECK(found.not_captured[0].what == "process host1/103 stderr");
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "Discovery: what a rank left behind has the output that nobody looked at") {
+  proc.put(rank(0, {{1, "pipe:[7]"}, {2, "pipe:[8]"}}));  // as it was before it opened its files
+  scan();
+  proc.remove(100);
+  FakeProc::Process left = rank(0, {{1, touch("out.log")}, {2, touch("err.log")}});
+  left.pid = 200;
+  proc.put(left);
+
+  const auto targets = scan().targets;
+
+  REQUIRE(targets.size() == 2);
+  CHECK(targets[0].name == "stdout");
+  CHECK(targets[0].job == "llm");
+  CHECK(targets[0].rank == 0);
+  CHECK(targets[0].process == targets[1].process);
+  CHECK(targets[1].name == "stderr");
+}
+
+TEST_CASE_FIXTURE(Fixture, "Discovery: what a rank left behind gets no file of the next run") {
+  const std::string file = touch("out.log");
+  FakeProc::Process old = rank(0, {{1, file}});
+  FakeProc::Process helper = old;
+  helper.pid = 200;
+  helper.parent = old.pid;
+  proc.put(old);
+  proc.put(helper);
+  scan();
+  proc.remove(old.pid);
+  helper.parent = 1;
+  proc.put(helper);
+  scan();
+  FakeProc::Process next = rank(0, {{1, file}});
+  next.pid = 300;
+  next.start_ticks = static_cast<std::uint64_t>((now - FakeProc::kBoot) / FakeProc::kTick) + 50;
+  proc.put(next);
+  FakeProc::Process second = helper;  // so that its members are looked at anew
+  second.pid = 201;
+  proc.put(second);
+
+  const auto targets = scan().targets;
+
+  REQUIRE(targets.size() == 1);
+  CHECK_FALSE(targets[0].shared);
+  CHECK(targets[0].process.find("300") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "Discovery: a target outlives its process, not its file") {
   const std::string file = touch("a.log");
   proc.put(rank(0, {{1, file}}));
