@@ -82,7 +82,7 @@ def end_to_end():
 
 
 def fuzz():
-    if not build("fuzz"):
+    if not build("fuzz", "fuzz"):
         return
     for program in sorted(glob.glob(os.path.join(ROOT, "build/fuzz/bin/*_fuzz"))):
         name = os.path.basename(program)

@@ -30,7 +30,9 @@ struct FollowOptions {
   std::string tenant = "default";
   bool once = false;                            // read to the end, close, be finished()
   std::size_t read_bytes = 256u << 10;          // of one file, before the next has its turn
+  std::size_t read_lines = 4096;                // … fewer bytes where lines are short
   std::size_t step_bytes = 4u << 20;            // of one step
+  std::chrono::milliseconds step_time{100};     // … and how long it reads: others wait for its end
   std::size_t block_bytes = 256u << 10;         // raw bytes after which a block is cut
   std::chrono::milliseconds block_age{50};      // … or this long after its first line
   std::chrono::milliseconds idle_flush{1000};   // an unfinished line leaves after this
@@ -162,6 +164,7 @@ class Follower {
   std::optional<std::uint64_t> lost_lines(BlockingToken& token, Tail& tail);
 
   // follower_read.cpp: reading
+  std::size_t read_size(const Tail& tail) const;
   Status read_one(BlockingToken& token, Tail& tail, StepReport& report);
   bool has_living_writer(const FollowTarget& target) const;
   bool waits_for_scan(BlockingToken& token, Tail& tail);
