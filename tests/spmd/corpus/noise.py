@@ -55,8 +55,8 @@ class Noise:
         """Warnings that every rank prints once."""
         for statement, shape in self.chosen[:2]:
             for rank in range(self.plan.world):
-                attempt.raw(rank, t + 0.8 + attempt.rng.random(), statement,
-                            self.text(shape, attempt, rank, t, attempt.rng))
+                at = t + 0.8 + attempt.rng.random()
+                attempt.raw(rank, at, statement, self.text(shape, attempt, rank, at, attempt.rng))
 
     def kernel(self):
         """A few lines of every host's kernel over the life of the job."""

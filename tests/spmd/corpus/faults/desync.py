@@ -16,6 +16,7 @@ class Desync(Fault):
         work = cascade.work_of(plan, k)
         attempt.enter(k)
         self.time = t = attempt.barrier + plan.step * 0.9
+        attempt.failed(odd, t, "calls another collective")
         alike = f"CollectiveFingerPrint(SequenceNumber={work.seq}, OpType=ALLREDUCE, TensorShape=[{work.elements}], TensorDtypes=BFloat16, {OPTIONS})"
         other = f"CollectiveFingerPrint(SequenceNumber={work.seq}, OpType=BROADCAST, TensorShape=[1], TensorDtypes=Long, {OPTIONS})"
         for rank in range(plan.world):
