@@ -36,9 +36,7 @@ def judge(truth, expected, answer):
     inside = bool(named) and named <= set(first["acceptable"])
     row["rank_right"] = inside if first["determinable"] else inside or not certain
     if named and certain:
-        # Naming all that may be first is no order among them.
-        whole = named == set(first["acceptable"])
-        row["wrong_certain"] = not inside or (not first["certain_allowed"] and not whole)
+        row["wrong_certain"] = not inside or not named & set(first["certain"])
     if first["iterations"] and (answer.get("first") or {}).get("iteration") is not None:
         low, high = first["iterations"]
         row["iteration_right"] = low <= answer["first"]["iteration"] <= high

@@ -79,8 +79,9 @@ class Generator(unittest.TestCase):
         self.assertGreater(first["time"], job.plan.start)
         times = [o["time"] for o in expected["order"]]
         self.assertEqual(times, sorted(times))
+        self.assertTrue(first["certain"] and set(first["certain"]) <= set(first["acceptable"]))
         if first["determinable"]:  # the first in the true order is one that may be named
-            self.assertIn(expected["order"][0]["rank"], first["acceptable"])
+            self.assertIn(expected["order"][0]["rank"], first["certain"])
         if first["iterations"]:
             low, high = first["iterations"]
             self.assertTrue(low <= first["iteration"] <= high)
@@ -168,6 +169,33 @@ class Judge(unittest.TestCase):
     def test_ranks_as_text(self):
         self.assertEqual(ranks_of({"ranks": "0-2,7"}), {0, 1, 2, 7})
         self.assertEqual(ranks_of(None), set())
+
+
+class Scorer(unittest.TestCase):
+    """With a program that answers "healthy" to everything."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="spmd-test-")
+        self.addCleanup(directory.cleanup)
+        path = os.path.join(directory.name, "logarithm")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho '{\"verdict\": \"healthy\", \"kind\": null, \"first\": null}'\n")
+        os.chmod(path, 0o755)
+        self.program, score.PROGRAM = score.PROGRAM, path
+        self.addCleanup(setattr, score, "PROGRAM", self.program)
+        self.kept = os.path.join(directory.name, "kept")
+        os.mkdir(self.kept)
+
+    def test_an_optimist_misses_every_failure(self):
+        tasks = [(1, kind, 8, None, self.kept) for kind in ("healthy", "lookalike", "exception", "elastic_restart")]
+        rows = score.run(tasks, 1)
+        lines = []
+        t = score.report(rows, "optimist", lines.append)
+        self.assertEqual((t["attempts"], t["healthy"], t["false_alarms"]), (5, 3, 0.0))
+        self.assertEqual((t["rank_right"], t["kind_right"], t["wrong_certain"]), (0.0, 0.0, 0))
+        self.assertTrue(any("exception" in l and "healthy/-" in l for l in lines))
+        self.assertEqual(sorted(os.listdir(self.kept)), ["elastic_restart-1", "exception-1"])
+        self.assertTrue(score.has_triage())
 
 
 class Triage(unittest.TestCase):

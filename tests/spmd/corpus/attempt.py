@@ -17,6 +17,7 @@ class Attempt:
         self.exits = []            # (time, rank, code)
         self.failures = []         # (time, rank, what): the true order
         self.logged = []           # iterations printed
+        self.way = None            # how the others ended: closed, stopped, timeout
         self.struck = False        # a fault ended it within an iteration
 
     # Who is who
@@ -159,7 +160,7 @@ class Attempt:
         rng = dice(plan.seed, self.number, "values", k)
         for rank in range(plan.world):
             ready, arrival = arrivals[rank]
-            own_loss = job.metrics.own(rng, reduced) if plan.local_loss else reduced["loss"]
+            own_loss = job.metrics.own(k, rank, reduced) if plan.local_loss else reduced["loss"]
             if not plan.prints_iterations(rank):
                 continue
             values = dict(reduced, loss=own_loss if plan.layout.has_loss(rank) else None,

@@ -20,7 +20,7 @@ def after_death(attempt, t, dead, k, ways=None):
         ways = {w: n for w, n in ways.items() if w != "stopped"}  # nobody is there to stop them
     if plan.backend == "gloo":
         ways = {w: n for w, n in ways.items() if w != "timeout"} or {"closed": 1}
-    way = weighted(rng, ways)
+    way = attempt.way = weighted(rng, ways)
     if way == "timeout":
         return wait_for_timeout(attempt, attempt.barrier + plan.step, attempt.others(*dead), k, dead)
     host = plan.host(min(dead))

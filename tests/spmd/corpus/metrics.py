@@ -25,6 +25,7 @@ class Metrics:
         return {"loss": loss + rng.gauss(0, 0.02), "grad_norm": self.norm * rng.uniform(0.8, 1.25) * spike,
                 "lr": self.peak * min(1.0, (k + 1) / 2000), "scale": 65536.0}
 
-    def own(self, rng, values):
-        """A rank's own loss, around the mean."""
-        return values["loss"] + rng.gauss(0, 0.05)
+    def own(self, k, rank, values):
+        """The loss of a rank's own data, around the mean: tensor-parallel ranks share their data."""
+        replica = self.plan.layout.data_rank(rank)
+        return values["loss"] + dice(self.plan.seed, "own", k, replica).gauss(0, 0.05)

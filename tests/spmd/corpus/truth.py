@@ -2,7 +2,7 @@
 
 An attempt's expectation: `verdict` and `kind` with the other words that are as right; `first` with
 the ranks that truly broke first, those that an answer may name (`acceptable`), the range of
-iterations that the lines can tell, and `certain_allowed`: whether a "certain" order can be right.
+iterations that the lines can tell, and `certain`: ranks of which a "certain" answer must name one.
 `determinable` is false where the lines do not tell the rank: then any answer that is not certain
 will do. `order` has the true time of each rank's first failure.
 """
@@ -13,7 +13,7 @@ def healthy(attempt):
             "kinds": [], "first": None, "order": []}
 
 
-def failing(attempt, verdict, kinds, ranks, iteration, time, acceptable=None, certain_allowed=True,
+def failing(attempt, verdict, kinds, ranks, iteration, time, acceptable=None, certain=None,
             determinable=True, verdicts=None):
     plan = attempt.plan
     ranks = sorted(ranks)
@@ -25,7 +25,8 @@ def failing(attempt, verdict, kinds, ranks, iteration, time, acceptable=None, ce
         "first": {"ranks": ranks, "acceptable": sorted(acceptable if acceptable is not None else ranks),
                   "hosts": sorted({plan.hosts[plan.host(r)] for r in ranks}), "iteration": iteration,
                   "iterations": None if iteration is None else [low, iteration + 1], "time": round(time, 6),
-                  "certain_allowed": certain_allowed, "determinable": determinable},
+                  "certain": sorted(certain if certain is not None else acceptable if acceptable is not None else ranks),
+                  "determinable": determinable},
         "order": [{"rank": r, "time": round(t, 6), "what": what}
                   for t, r, what in sorted(first_of_each(attempt.failures))],
     }

@@ -33,7 +33,7 @@ class Desync(Fault):
         return True
 
     def truth(self, attempt):
-        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time, certain_allowed=False)
+        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time)
 
 
 LABELS = {"desync": Desync}

@@ -96,7 +96,8 @@ class NvLink(Xid):
 
     def truth(self, attempt):
         near = self.plan.ranks_of(self.plan.host(self.rank)) if self.by_switch else [self.rank]
-        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time, near)
+        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time, near,
+                             certain=[self.rank])
 
 
 LABELS = {"gpu_oom": GpuOom, "xid79": Xid79, "xid94": Xid94, "xid31": Xid31, "nvlink": NvLink}

@@ -19,6 +19,11 @@ class Killed(Fault):
     def last_words(self, attempt, t):
         pass
 
+    def truth(self, attempt):
+        if self.plan.launcher == "plain" and attempt.way == "timeout" and self.kinds == ("killed",) and self.code == -9:
+            self.kinds = ("killed", "collective_timeout", "hang")  # nobody saw whether it died or hangs
+        return super().truth(attempt)
+
 
 class Segfault(Killed):
     code = -11

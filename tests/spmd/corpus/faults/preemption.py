@@ -57,7 +57,7 @@ class Preempted(Fault):
 
     def truth(self, attempt):
         return truth.failing(attempt, self.verdict, self.kinds, range(self.plan.world), self.iteration, self.time,
-                             certain_allowed=False, determinable=False)
+                             determinable=False)
 
 
 LABELS = {"preemption": Preempted}

@@ -23,11 +23,11 @@ class Straggler(Fault):
         self.slowed = (self.rank,)
         if rng.random() < 0.3:
             self.iteration = plan.first
-        if not plan.everyone:
-            plan.extra["rank_times"] = True
+        if not plan.everyone or plan.logger == "megatron":
+            plan.extra["rank_times"] = True  # its other lines have no stamps
         elif plan.logger in ("nemo", "seconds"):
             plan.extra["timers"] = True  # whole seconds tell nothing of shorter steps
-        elif plan.logger in ("hf", "megatron") or rng.random() < 0.6:
+        elif plan.logger == "hf" or rng.random() < 0.6:
             plan.extra["before_sync"] = True
         else:
             plan.extra["timers"] = True

@@ -59,8 +59,9 @@ class BadHost(Fault):
         return [("train.py", 9, "<module>", "import model"), frame], error, message
 
     def truth(self, attempt):
-        return truth.failing(attempt, self.verdict, self.kinds, self.plan.ranks_of(self.host), None, self.time,
-                             certain_allowed=True)
+        first = min(attempt.failures)[1]
+        return truth.failing(attempt, self.verdict, self.kinds, [first], None, self.time, self.plan.ranks_of(self.host),
+                             certain=[first])
 
 
 class BadDriver(BadHost):

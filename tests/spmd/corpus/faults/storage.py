@@ -75,7 +75,7 @@ class Stale(Storage):
     def truth(self, attempt):
         first = min(attempt.failures)[1]
         return truth.failing(attempt, self.verdict, self.kinds, [first], self.iteration, self.time, self.broken,
-                             certain_allowed=False)
+                             certain=[first])
 
 
 LABELS = {"storage_full": Full, "storage_stale": Stale}

@@ -29,8 +29,7 @@ class HungRank(Fault):
         return True
 
     def truth(self, attempt):
-        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time,
-                             certain_allowed=True)
+        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time)
 
 
 class DeadHost(Fault):
@@ -54,6 +53,8 @@ class DeadHost(Fault):
             attempt.job.book.cut(attempt.number, ("rank", rank), min(t, arrivals[rank]))
         attempt.job.book.cut(0, ("host", self.host), t)
         attempt.job.book.cut(attempt.number, ("launcher", self.host), t)
+        if self.host == 0 and plan.launcher == "mpirun":
+            attempt.job.book.cut(attempt.number, ("launcher", None), t)
         waiting = attempt.others(*dead)
         if rng.random() < 0.6:
             end = cascade.wait_for_timeout(attempt, attempt.barrier + plan.step, waiting, k, dead)
@@ -120,8 +121,8 @@ class SlowLink(Fault):
         near = list(self.plan.ranks_of(self.host))
         if not self.plan.kernel_logs:
             near += self.plan.ranks_of(self.peer)
-        return truth.failing(attempt, self.verdict, self.kinds, self.plan.ranks_of(self.host), self.iteration, self.time,
-                             near)
+        first = min(attempt.failures)[1]
+        return truth.failing(attempt, self.verdict, self.kinds, [first], self.iteration, self.time, near, certain=[first])
 
 
 LABELS = {"timeout_hung_rank": HungRank, "timeout_dead_host": DeadHost, "timeout_slow_link": SlowLink}

@@ -1,7 +1,7 @@
 """Numbers that go wrong: NaN from one rank's data, and a rank whose reduced values are silently its own."""
 import math
 
-from .. import cascade
+from .. import cascade, truth
 from ..texts import python
 from .base import Fault
 
@@ -15,6 +15,7 @@ class Nan(Fault):
         plan = self.plan
         self.iteration = self.pick_iteration(printed=True)
         self.own = plan.everyone and plan.layout.pipeline == 1
+        self.replica = [r for r in range(plan.world) if plan.layout.data_rank(r) == plan.layout.data_rank(self.rank)]
         plan.local_loss = self.own
         self.patience = self.rng.choice([2, 5, 10]) * plan.interval
         self.stops = self.rng.random() < 0.7
@@ -23,7 +24,7 @@ class Nan(Fault):
         if k < self.iteration:
             return
         values["grad_norm"] = math.nan
-        if k > self.iteration or rank == self.rank:
+        if k > self.iteration or rank in self.replica:
             if values["loss"] is not None:
                 values["loss"] = math.nan
 
@@ -48,6 +49,10 @@ class Nan(Fault):
             attempt.ends(t + 3)
             return True
         return False
+
+    def truth(self, attempt):
+        near = self.replica if self.own else [self.rank]
+        return truth.failing(attempt, self.verdict, self.kinds, [self.rank], self.iteration, self.time, near)
 
     def reports(self, attempt, k):
         """Megatron's check of the forward loss on each rank."""
@@ -77,7 +82,9 @@ class Corruption(Fault):
     def adjust(self):
         plan = self.plan
         self.iteration = self.pick_iteration(printed=True)
-        self.what = self.rng.choice(["grad_norm", "loss"] if plan.layout.has_loss(self.rank) else ["grad_norm"])
+        peers = sum(plan.layout.has_loss(r) for r in range(plan.world))
+        told = plan.layout.has_loss(self.rank) and peers >= 4  # of two values nobody knows the wrong one
+        self.what = self.rng.choice(["grad_norm", "loss"] if told else ["grad_norm"])
         self.factor = self.rng.choice([1.02, 1.1, 0.8, 1.7])
         self.forever = self.rng.random() < 0.7
 
