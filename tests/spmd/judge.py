@@ -34,7 +34,7 @@ def judge(truth, expected, answer):
         return row
     row["kind_right"] = answer.get("kind") in expected["kinds"]
     inside = bool(named) and named <= set(first["acceptable"])
-    row["rank_right"] = inside if first["determinable"] else inside or not certain
+    row["rank_right"] = inside or (not first["determinable"] and row["verdict_right"] and not certain)
     if named and certain:
         row["wrong_certain"] = not inside or not named & set(first["certain"])
     if first["iterations"] and (answer.get("first") or {}).get("iteration") is not None:

@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,9 +27,12 @@ from judge import judge, share, totals  # noqa: E402
 
 BIN = os.environ.get("LGR_BIN", os.path.join(HERE, "../../build/release/bin"))
 PROGRAM = os.path.join(BIN, "logarithm")
+TOOL = None  # another tool's command; gets DIR and perhaps --attempt N, answers as triage does
 
 
 def has_triage():
+    if TOOL:
+        return True
     if not os.path.exists(PROGRAM):
         return False
     return subprocess.run([PROGRAM, "triage", "--help"], capture_output=True, check=False).returncode == 0
@@ -36,7 +40,7 @@ def has_triage():
 
 def ask(logs, attempt=None, timeout=300):
     """triage's answer about a directory; {"error": …} when there is none."""
-    command = [PROGRAM, "triage", "--files", logs, "--output", "json"]
+    command = [*TOOL, logs] if TOOL else [PROGRAM, "triage", "--files", logs, "--output", "json"]
     if attempt is not None:
         command += ["--attempt", str(attempt)]
     try:
@@ -133,10 +137,14 @@ def main():
     p.add_argument("--workers", type=int, default=2)
     p.add_argument("--keep", metavar="DIR", help="keeps the jobs that were judged wrong")
     p.add_argument("--json", metavar="FILE", help="writes every row")
+    p.add_argument("--tool", metavar="CMD", help="scores another tool: CMD LOGDIR [--attempt N] prints triage's JSON")
     p.add_argument("--min-rank", type=float, default=0.97)
     p.add_argument("--min-kind", type=float, default=0.95)
     p.add_argument("--max-alarms", type=float, default=0.01)
     args = p.parse_args()
+    if args.tool:
+        global TOOL
+        TOOL = shlex.split(args.tool)
     if not has_triage():
         print(f"{PROGRAM}: has no triage verb")
         return 2

@@ -17,6 +17,7 @@ class Attempt:
         self.exits = []            # (time, rank, code)
         self.failures = []         # (time, rank, what): the true order
         self.logged = []           # iterations printed
+        self.ready = False         # the process group stands
         self.way = None            # how the others ended: closed, stopped, timeout
         self.struck = False        # a fault ended it within an iteration
 
@@ -65,6 +66,11 @@ class Attempt:
     def exit(self, rank, t, code):
         """The process of `rank` ended at t; nothing later of it is in a file."""
         self.exits.append((t, rank, code))
+        if code == 1 and self.ready and self.plan.backend == "nccl" and self.plan.torch != "2.1":
+            self.c10(rank, t - 0.001, "nccl.not_destroyed", "W", "ProcessGroupNCCL.cpp", 1496,
+                     "Warning: WARNING: destroy_process_group() was not called before program exit, which can leak "
+                     "resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown "
+                     "(function operator())")
         self.job.book.cut(self.number, ("rank", rank), t)
 
     def failed(self, rank, t, what):
@@ -79,6 +85,7 @@ class Attempt:
         if self.fault and self.fault.at_start(self):
             return self._finish()
         self.barrier = startup.run(self)
+        self.ready = True
         for k in range(self.first, self.last):
             if self.fault and self.fault.before(self, k):
                 return self._finish()

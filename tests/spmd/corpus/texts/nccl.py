@@ -58,7 +58,7 @@ def watchdog(attempt, rank, t, work, timeout, enqueued, completed):
     attempt.raw(rank, end, "nccl.raised", "Exception raised from checkTimeout at "
                 f"../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:{caught + 14} (most recent call first):")
     for i, frame in enumerate(FRAMES):
-        attempt.raw(rank, end, "nccl.frame", f"frame #{i}: " + frame.format(
+        attempt.raw(rank, end, f"nccl.frame.{i}", f"frame #{i}: " + frame.format(
             o=rng.randrange(16, 4096), a=0x7f0000000000 + rng.randrange(1 << 40), lib=LIB))
     attempt.raw(rank, end + 0.01, "cpp.blank", "")
     attempt.raw(rank, end + 0.01, "cpp.terminate",
