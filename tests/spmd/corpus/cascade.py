@@ -18,12 +18,17 @@ def after_death(attempt, t, dead, k, ways=None):
     ways = ways or {"closed": 5, "stopped": 3, "timeout": 2}
     if plan.launcher == "plain":
         ways = {w: n for w, n in ways.items() if w != "stopped"}  # nobody is there to stop them
-    if plan.backend == "gloo":
+    if plan.backend == "gloo" or plan.launcher == "mpirun":  # mpirun stops all when one ends badly
         ways = {w: n for w, n in ways.items() if w != "timeout"} or {"closed": 1}
     way = attempt.way = weighted(rng, ways)
-    if way == "timeout":
-        return wait_for_timeout(attempt, attempt.barrier + plan.step, attempt.others(*dead), k, dead)
     host = plan.host(min(dead))
+    if way == "timeout":
+        waiting = attempt.others(*dead)
+        if plan.launcher in ("torchrun", "kubernetes"):  # the agent stops the other ranks of its host
+            near = [r for r in waiting if plan.host(r) == host]
+            stop_all(attempt, t, among=near)
+            waiting = [r for r in waiting if r not in near]
+        return wait_for_timeout(attempt, attempt.barrier + plan.step, waiting, k, dead)
     for rank in attempt.others(*dead):
         near = plan.host(rank) == host and plan.launcher != "plain"
         if way == "stopped" or (near and rng.random() < 0.7):
