@@ -138,6 +138,96 @@ class Generator(unittest.TestCase):
             self.assertEqual(truth["world"], 1024)
 
 
+NUMBER = r"\W+(nan|NAN|[-+.\deE]+)"
+
+
+def iteration_lines(job):
+    """(rank, iteration, {name: text of the value}) of the printed iteration lines."""
+    for line in job.book.printed():
+        if not line.statement.startswith("train.iteration"):
+            continue
+        text = re.sub(r"\x1b\[[\d;]*m", "", line.text)
+        k = int(re.search(r"(?:iteration|step|iter|global_step)\W+(\d+)", text)[1])
+        found = {name: re.search(pattern + NUMBER, text) for name, pattern in
+                 (("loss", "(?:loss|reduced_train_loss)"), ("grad_norm", "grad[_ ]norm"))}
+        yield line.owner[1], k, {name: hit[1] for name, hit in found.items() if hit}
+
+
+class Evidence(unittest.TestCase):
+    """The truth can be read from the lines."""
+    SEEDS = range(20, 32)
+
+    def each(self, check, *kinds):
+        for kind in kinds:
+            for seed in self.SEEDS:
+                with self.subTest(kind=kind, seed=seed):
+                    job, truth = build(seed, kind, max_world=SMALL)
+                    check(job, truth["attempts"][0])
+
+    def test_the_first_nan_loss_is_the_ranks_own(self):
+        def check(job, expected):
+            bad = [(k, rank) for rank, k, v in iteration_lines(job) if v.get("loss", "").lower() == "nan"]
+            if job.fault.own:
+                first = min(k for k, _ in bad)
+                self.assertEqual(first, expected["first"]["iteration"])
+                self.assertEqual({r for k, r in bad if k == first}, set(expected["first"]["acceptable"]))
+            else:
+                said = {l.owner[1] for l in job.book.printed() if l.statement == "nan.found"}
+                self.assertEqual(said, set(expected["first"]["ranks"]))
+
+        self.each(check, "nan")
+
+    def test_the_corrupt_value_is_alone(self):
+        def check(job, expected):
+            what, k = job.fault.what, expected["first"]["iteration"]
+            values = {r: v[what] for r, i, v in iteration_lines(job) if i == k and what in v}
+            usual, count = collections.Counter(values.values()).most_common(1)[0]
+            self.assertEqual(count, len(values) - 1, values)
+            self.assertEqual([r for r, v in values.items() if v != usual], expected["first"]["ranks"])
+            before = {r: v[what] for r, i, v in iteration_lines(job) if i == k - job.plan.interval and what in v}
+            self.assertEqual(len(set(before.values())), 1)
+
+        self.each(check, "corruption")
+
+    def test_only_the_broken_rank_says_why(self):
+        def check(job, expected):
+            causes = {l.owner[1] for l in job.book.printed() if l.owner[0] == "rank" and re.match(
+                r"python\.(?!frame|source|traceback|note)|python\.OSError", l.statement)}
+            self.assertEqual(causes, set(expected["first"]["ranks"]))
+
+        self.each(check, "exception", "gpu_oom", "xid31", "storage_full")
+
+    def test_a_straggler_shows_in_times_or_numbers(self):
+        def check(job, expected):
+            plan, rank = job.plan, expected["first"]["ranks"][0]
+            printed = [l for l in job.book.printed() if l.owner[0] == "rank"]
+            last = job.attempts[0].logged[-1]
+            if plan.extra.get("rank_times"):
+                times = [(float(l.text.split(":")[1]), int(l.text.split()[1][:-1])) for l in printed
+                         if l.statement == "timers.rank"][-plan.world:]
+            elif plan.extra.get("timers"):
+                times = [(float(re.search(r"fwd_bwd_ms ([\d.]+)", l.text)[1]), l.owner[1]) for l in printed
+                         if l.statement.startswith("train.iteration")][-plan.world:]
+            else:
+                times = [(l.time, l.owner[1]) for l in printed
+                         if l.statement == "train.before_sync" and f"iteration {last} " in l.text]
+            self.assertEqual(len(times), plan.world)
+            self.assertEqual(max(times)[1], rank)
+            self.assertGreater(max(times)[0] - sorted(times)[-2][0], 0.3 * plan.step * (1 if times[0][0] > 1e9 else 1000))
+
+        self.each(check, "straggler")
+
+    def test_dead_hosts_say_nothing_more(self):
+        def check(job, expected):
+            dead, gone = set(expected["first"]["ranks"]), expected["first"]["time"]
+            later = {l.owner[1] for l in job.book.printed() if l.owner[0] == "rank" and l.time > gone + 30}
+            self.assertFalse(later & dead)
+            spoke = {l.owner[1] for l in job.book.printed() if l.owner[0] == "rank" and l.time > gone}
+            self.assertEqual(set(range(job.plan.world)) - spoke, dead)
+
+        self.each(check, "timeout_dead_host")
+
+
 class Judge(unittest.TestCase):
     def setUp(self):
         _, self.truth = build(4, "exception", 16)
