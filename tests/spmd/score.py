@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -35,7 +36,8 @@ def has_triage():
         return True
     if not os.path.exists(PROGRAM):
         return False
-    return subprocess.run([PROGRAM, "triage", "--help"], capture_output=True, check=False).returncode == 0
+    said = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=False).stdout
+    return re.search(r"^ +triage\b", said, re.MULTILINE) is not None
 
 
 def ask(logs, attempt=None, timeout=300):

@@ -269,7 +269,7 @@ class Scorer(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         path = os.path.join(directory.name, "logarithm")
         with open(path, "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\necho '{\"verdict\": \"healthy\", \"kind\": null, \"first\": null}'\n")
+            file.write("#!/bin/sh\n[ \"$1\" = --help ] && echo '  triage   The verdict' && exit\necho '{\"verdict\": \"healthy\", \"kind\": null, \"first\": null}'\n")
         os.chmod(path, 0o755)
         self.program, score.PROGRAM = score.PROGRAM, path
         self.addCleanup(setattr, score, "PROGRAM", self.program)
