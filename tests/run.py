@@ -77,7 +77,8 @@ def compile_tests(preset):
 
 
 def end_to_end():
-    for path in sorted(glob.glob(os.path.join(ROOT, "tests/e2e/*_test.py"))):
+    tests = glob.glob(os.path.join(ROOT, "tests/e2e/*_test.py")) + glob.glob(os.path.join(ROOT, "tests/spmd/*_test.py"))
+    for path in sorted(tests):
         name = os.path.relpath(path, ROOT)
         run(name, [sys.executable, path], {"LGR_BIN": os.path.join(ROOT, "build/release/bin")})
 
