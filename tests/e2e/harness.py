@@ -90,6 +90,7 @@ class Cluster:
         self.agent_arguments = list(agent_arguments)
         self.aggregator = self.agent = None
         self.address = None
+        self.agents_address = None  # where agents connect, when not to the aggregator itself
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)
@@ -114,7 +115,8 @@ class Cluster:
 
     def start_agent(self):
         self.agent = Program("logarithm-agent",
-                             ["--config", self.config, "--aggregator", f"ws://{self.address}",
+                             ["--config", self.config, "--aggregator",
+                              f"ws://{self.agents_address or self.address}",
                               "--state-dir", self.path("state"), "--metrics", "off",
                               *self.agent_arguments], self.path("agent.log")).start()
         return self
