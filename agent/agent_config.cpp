@@ -34,6 +34,9 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
   config.host = root.string("host", config.host);
   config.metrics = root.string("metrics", config.metrics);
   config.once = root.boolean("once", config.once);
+  const std::string level = root.choice("log_level", std::string(to_string(config.log_level)),
+                                        {"debug", "info", "warning", "error"});
+  config.log_level = parse_log_threshold(level).value_or(config.log_level);
 
   const config::YamlNode spool = root.child("spool");
   config.spool.max_bytes = spool.size("max_bytes", config.spool.max_bytes, 1u << 20);
@@ -51,10 +54,12 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     import.tz = node.string("tz", "");
     config.import = std::move(import);
     config.discover.processes = config.discover.runs = false;
+    config.discover.kernel_log = false;
   }
   const config::YamlNode discover = root.child("discover");
   config.discover.processes = discover.boolean("processes", config.discover.processes);
   config.discover.runs = discover.boolean("runs", config.discover.runs);
+  config.discover.kernel_log = discover.boolean("kernel_log", config.discover.kernel_log);
   config.discover.poll = discover.duration("poll", config.discover.poll,
                                            std::chrono::milliseconds(10), std::chrono::seconds(60));
 
@@ -112,6 +117,7 @@ std::string print_config(const AgentConfig& config) {
   out += "host: " + yaml_quote(config.host) + "\n";
   out += "metrics: " + yaml_quote(config.metrics) + "\n";
   out += std::string("once: ") + yes_no(config.once) + "\n";
+  out += "log_level: " + std::string(to_string(config.log_level)) + "\n";
   out += "spool:\n";
   out += "  max_bytes: " + config::format_size(config.spool.max_bytes) + "\n";
   out += "  segment_bytes: " + config::format_size(config.spool.segment_bytes) + "\n";
@@ -119,6 +125,7 @@ std::string print_config(const AgentConfig& config) {
   out += "discover:\n";
   out += std::string("  processes: ") + yes_no(config.discover.processes) + "\n";
   out += std::string("  runs: ") + yes_no(config.discover.runs) + "\n";
+  out += std::string("  kernel_log: ") + yes_no(config.discover.kernel_log) + "\n";
   out += "  poll: " + config::format_duration(config.discover.poll) + "\n";
   out += config.files.empty() ? "files: []\n" : "files:\n";
   for (const FilePattern& pattern : config.files) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/ports/follow_target.h"
+#include "common/base/log_threshold.h"
 #include "common/base/result.h"
 #include "common/config/problems.h"
 
@@ -21,6 +22,7 @@ struct AgentConfig {
   std::string host;                        // empty: the host's name
   std::string metrics = "127.0.0.1:7401";  // "off": none
   bool once = false;                       // read to the end, ship, exit
+  LogThreshold log_level = LogThreshold::info;
 
   struct Spool {
     std::uint64_t max_bytes = 1ull << 30;
@@ -29,8 +31,9 @@ struct AgentConfig {
   } spool;
 
   struct Discover {
-    bool processes = true;  // default: false with `import`
-    bool runs = true;       // follow what `logarithm run` of this user keeps; as above
+    bool processes = true;   // default: false with `import`
+    bool runs = true;        // follow what `logarithm run` of this user keeps; as above
+    bool kernel_log = true;  // /dev/kmsg; as above
     std::chrono::nanoseconds poll = std::chrono::milliseconds(100);
   } discover;
 

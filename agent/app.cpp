@@ -16,11 +16,11 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <sstream>
 
 #include "agent/discover/own_names.h"
 #include "agent/discover/time_zone.h"
 #include "common/async/service_watchdog.h"
+#include "common/base/log_threshold.h"
 #include "common/base/logging.h"
 #include "common/io/descriptors.h"
 
@@ -52,38 +52,17 @@ std::string agent_id(const std::string& host, const std::string& state_dir) {
 
 }  // namespace
 
-std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
-                                          const RuleSet::Options& options) {
-  std::vector<RuleSet::Source> sources = RuleSet::shipped();
-  for (const std::string& path : config.rules) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) {
-      problems.push_back(config::Problem{path, 0, "", "cannot be read"});
-      continue;
-    }
-    sources.push_back({path, text.str()});
-  }
-  std::vector<RuleProblem> refused;
-  auto rules = RuleSet::build(sources, refused, options);
-  for (const RuleProblem& problem : refused) {
-    const auto line = static_cast<std::size_t>(std::max(problem.line, 0));
-    problems.push_back(config::Problem{problem.file, line, problem.path, problem.message});
-  }
-  return rules;
-}
-
-App::App(AgentConfig config, std::shared_ptr<const RuleSet> rules)
-    : config_(std::move(config)),
-      rules_(std::move(rules)),
+App::App(Settings settings, SettingsSource source)
+    : config_(std::move(settings.config)),
+      rules_(std::move(settings.rules)),
+      reload_source_(std::move(source)),
       pause_(io_, asio::steady_timer::time_point::max()) {
   if (config_.host.empty()) config_.host = host_name();
 }
 
-Result<std::unique_ptr<App>> App::make(AgentConfig config, std::shared_ptr<const RuleSet> rules,
-                                       std::vector<std::string> rule_problems) {
-  std::unique_ptr<App> app(new App(std::move(config), std::move(rules)));
+Result<std::unique_ptr<App>> App::make(Settings settings, SettingsSource source) {
+  std::vector<std::string> rule_problems = std::move(settings.rule_problems);
+  std::unique_ptr<App> app(new App(std::move(settings), std::move(source)));
   LGR_CHECK(app->open());
   app->collector_->set_rule_problems(std::move(rule_problems));
   return app;
@@ -145,10 +124,27 @@ Status App::open() {
   follower_ = std::make_unique<Follower>(follow, source_fs_, *rules_, *spool_, *uplink_, clock_);
   collector_ =
       std::make_unique<Collector>(*discovery_, *follower_, *spool_, clock_, config_.discover.poll);
+  open_kernel_log();
   heartbeats_.set(collector_.get());
   open_metrics();
   tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
   return {};
+}
+
+void App::open_kernel_log() {
+  if (config_.once) return;
+  KernelLogOptions options;
+  options.host = config_.host;
+  options.boot_id = file_thread_->run_and_wait([&](BlockingToken&) {
+    std::ifstream file(config_.proc_root + "/sys/kernel/random/boot_id");
+    std::string id;
+    file >> id;
+    return id;
+  });
+  kernel_source_ = std::make_unique<KmsgSource>("/dev/kmsg");
+  kernel_ =
+      std::make_unique<KernelLog>(std::move(options), *kernel_source_, *rules_, *spool_, clock_);
+  collector_->set_kernel_log(*kernel_, config_.discover.kernel_log);
 }
 
 void App::open_metrics() {
@@ -157,7 +153,7 @@ void App::open_metrics() {
   if (!address.ok()) return;  // validate() has said so
   metrics_handler_ = std::make_unique<MetricsHandler>([this] {
     return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()) +
-           rule_metrics_text(rules_->costs());
+           rule_metrics_text(rules_->costs()) + reload_metrics_text(reloads_);
   });
   net::HttpServerOptions options;
   options.address = address->host;
@@ -174,6 +170,7 @@ void App::open_metrics() {
 App::~App() {
   // The network is still by now: let the file thread end, deliver its answers to nobody, then take
   // the rest apart.
+  reload_thread_.reset();
   file_thread_.reset();
   io_.restart();
   io_.poll();
@@ -181,8 +178,9 @@ App::~App() {
 
 Status App::run() {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGHUP, SIG_IGN);
+  set_log_threshold(config_.log_level);
   tasks_->spawn("signals", watch_signals());
+  tasks_->spawn("reloads", watch_reloads());
   tasks_->spawn("uplink", ship());
   if (metrics_server_ != nullptr) tasks_->spawn("metrics", serve_metrics());
   if (follower_->wake_fd() >= 0) tasks_->spawn("names", watch_names());
@@ -218,6 +216,80 @@ asio::awaitable<Status> App::watch_signals() {
   pause_.cancel();
   tasks_->spawn("watchdog", watchdog());
   co_return Status();
+}
+
+asio::awaitable<Status> App::watch_reloads() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::signal_set signals(io_, SIGHUP);
+  while (!stopping_) {
+    auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (broken || stopping_) break;
+    const std::string entered = "RELOADING=1\nMONOTONIC_USEC=" +
+                                std::to_string(clock_.now().time_since_epoch().count() / 1000);
+    service_.notify(entered);
+    const Status reloaded = co_await reload();
+    keep_reload_result(reloaded);
+    service_.notify("READY=1");
+  }
+  co_return Status();
+}
+
+// Reading and compiling happen on a thread of their own, so that following goes on; the change
+// itself is one task of the file thread, between two turns: nothing waits for it that it waits for.
+asio::awaitable<Status> App::reload() {
+  if (!reload_source_) co_return Error(ErrorCode::unavailable, "there is nothing to read again");
+  if (reload_thread_ == nullptr) reload_thread_ = std::make_unique<WorkerPool>(1);
+  auto load = [source = reload_source_](BlockingToken&) { return source(); };
+  Result<Settings> loaded = co_await reload_thread_->run(std::move(load));
+  if (!loaded.ok()) co_return loaded.error();
+  Reconfiguration change;
+  change.rules = loaded->rules;
+  change.kernel_log = loaded->config.discover.kernel_log;
+  change.processes = loaded->config.discover.processes;
+  change.poll = loaded->config.discover.poll;
+  change.files = loaded->config.files;
+  change.spool_max_bytes = loaded->config.spool.max_bytes;
+  change.spool_segment_bytes = loaded->config.spool.segment_bytes;
+  change.spool_min_free = loaded->config.spool.min_free;
+  auto apply = [collector = collector_.get(), change = std::move(change)](BlockingToken& token) {
+    return collector->reconfigure(token, change);
+  };
+  const Status applied = co_await file_thread_->run(std::move(apply));
+  if (!applied.ok()) co_return applied;
+  take_settings(std::move(*loaded));
+  co_return Status();
+}
+
+void App::take_settings(Settings settings) {
+  rules_ = std::move(settings.rules);
+  restart_needed_ = needs_restart(config_, settings.config);
+  set_log_threshold(settings.config.log_level);
+  config_.rules = std::move(settings.config.rules);
+  config_.files = std::move(settings.config.files);
+  config_.discover = settings.config.discover;
+  config_.spool = settings.config.spool;
+  config_.log_level = settings.config.log_level;
+}
+
+void App::keep_reload_result(const Status& reloaded) {
+  reloads_.last_failed = !reloaded.ok();
+  if (reloaded.ok()) {
+    ++reloads_.succeeded;
+    reloads_.problems.clear();
+    for (const std::string& key : restart_needed_) {
+      LGR_WARN("changed, but needs a restart key={}", key);
+      reloads_.problems.push_back(key + ": changed, needs a restart");
+    }
+    LGR_INFO("reloaded rules={} files={}", rules_->size(), config_.files.size());
+  } else {
+    ++reloads_.failed;
+    reloads_.problems = describe_failure(reloaded.error().message());
+    for (const std::string& problem : reloads_.problems) LGR_ERROR("reload: {}", problem);
+  }
+  file_thread_->post([collector = collector_.get(), problems = reloads_.problems](BlockingToken&) {
+    collector->set_config_problems(problems);
+    return Status();
+  });
 }
 
 // A hung mount must not hold the exit: what is spooled is safe, and so is what was not read.

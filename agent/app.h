@@ -8,30 +8,24 @@
 #include <string>
 #include <vector>
 
-#include "agent/agent_config.h"
 #include "agent/collector.h"
 #include "agent/heartbeat_relay.h"
 #include "agent/metrics.h"
+#include "agent/reload.h"
 #include "agent/uplink/ws_transport.h"
 #include "common/async/task_group.h"
 #include "common/io/posix_file_system.h"
 #include "common/io/service_manager.h"
 #include "common/net/http_server.h"
-#include "common/rules/rule_set.h"
 
 namespace logarithm::agent {
-
-// The rules of a configuration; what is wrong in them goes to `problems`. Blocks; for main().
-std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
-                                          const RuleSet::Options& options = {});
 
 // The agent: builds the parts, starts and stops them in order. One io thread (the caller of run())
 // and one file thread.
 class App {
  public:
-  // `rule_problems` (rules that were refused) go to the aggregator's status.
-  static Result<std::unique_ptr<App>> make(AgentConfig config, std::shared_ptr<const RuleSet> rules,
-                                           std::vector<std::string> rule_problems);
+  // `source` reads the configuration again for SIGHUP; empty: there is nothing to read.
+  static Result<std::unique_ptr<App>> make(Settings settings, SettingsSource source);
   ~App();
   App(const App&) = delete;
   App& operator=(const App&) = delete;
@@ -40,11 +34,16 @@ class App {
   Status run();
 
  private:
-  App(AgentConfig config, std::shared_ptr<const RuleSet> rules);
+  App(Settings settings, SettingsSource source);
   Status open();
+  void open_kernel_log();
   void open_metrics();
 
   boost::asio::awaitable<Status> watch_signals();
+  boost::asio::awaitable<Status> watch_reloads();
+  boost::asio::awaitable<Status> reload();
+  void take_settings(Settings settings);
+  void keep_reload_result(const Status& reloaded);
   boost::asio::awaitable<Status> ship();
   boost::asio::awaitable<Status> serve_metrics();
   // Ends a pause when a file was created beside a followed one: see Follower::wake_fd().
@@ -60,18 +59,24 @@ class App {
 
   AgentConfig config_;
   std::shared_ptr<const RuleSet> rules_;
+  SettingsSource reload_source_;
+  ReloadState reloads_;
+  std::vector<std::string> restart_needed_;  // as of the last reload
   SystemClock clock_;
   ServiceManager service_ = ServiceManager::from_environment();
   boost::asio::io_context io_;
   PosixFileSystem files_;
   PosixSourceFs source_fs_;
   std::unique_ptr<WorkerPool> file_thread_;
+  std::unique_ptr<WorkerPool> reload_thread_;  // made by the first reload
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<WsTransport> transport_;
   std::unique_ptr<Discovery> discovery_;
   HeartbeatRelay heartbeats_;
   std::unique_ptr<Uplink> uplink_;
   std::unique_ptr<Follower> follower_;
+  std::unique_ptr<KmsgSource> kernel_source_;
+  std::unique_ptr<KernelLog> kernel_;
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<MetricsHandler> metrics_handler_;
   std::unique_ptr<net::HttpServer> metrics_server_;

@@ -83,6 +83,9 @@ void Collector::read_files(BlockingToken& token, TurnReport& report) {
       LGR_WARN("reading waits error={} suppressed={}", step.error().to_string(), suppressed);
     }
   }
+  if (reads_kernel()) {
+    if (const Status read = kernel_->step(token); !read.ok()) done = read;
+  }
   if (done.ok()) {
     retry_delay_ = std::chrono::nanoseconds(0);
     return;
@@ -95,6 +98,20 @@ void Collector::read_files(BlockingToken& token, TurnReport& report) {
   }
   retry_at_ = now + retry_delay_;
   report.more = false;
+}
+
+Status Collector::reconfigure(BlockingToken&, const Reconfiguration& change) {
+  LGR_CHECK(discovery_.reconfigure(change.processes, change.files));
+  follower_.set_rules(*change.rules);
+  if (kernel_ != nullptr) kernel_->set_rules(*change.rules);
+  kernel_enabled_ = change.kernel_log;
+  rules_ = change.rules;  // the former ones have no reader any more
+  rule_problems_.clear();
+  spool_.set_limits(change.spool_max_bytes, change.spool_segment_bytes, change.spool_min_free);
+  discover_poll_ = change.poll;
+  next_discover_ = {};
+  retry_at_ = {};  // there may be room now
+  return {};
 }
 
 TurnReport Collector::turn(BlockingToken& token) {
@@ -130,6 +147,10 @@ void Collector::publish() {
   stats_.paused = follow.no_space;
   stats_.store_lost_bytes = follow.store_lost_bytes;
   stats_.refilled_bytes = follow.refilled_bytes;
+  if (kernel_ != nullptr) {
+    stats_.kernel_records = kernel_->stats().records;
+    stats_.kernel_overwritten = kernel_->stats().overwritten;
+  }
   stats_.waiting = follower_.waiting();
   stats_.not_captured = not_captured_.size();
 }
@@ -138,7 +159,18 @@ wire::Heartbeat Collector::heartbeat(BlockingToken&) {
   wire::Heartbeat beat;
   beat.streams = follower_.lag();
   beat.not_captured = not_captured_;
+  if (reads_kernel()) {
+    if (auto lag = kernel_->lag()) beat.streams.push_back(std::move(*lag));
+    if (kernel_->problem()) {
+      wire::NotCaptured missing;
+      missing.what = "kernel log";
+      missing.reason = *kernel_->problem();
+      missing.job = KernelLog::kJob;
+      beat.not_captured.push_back(std::move(missing));
+    }
+  }
   beat.rule_problems = rule_problems_;
+  beat.config_problems = config_problems_;
   beat.spool_bytes = spool_.stats().bytes;
   std::uint64_t lag = 0;
   for (const wire::StreamLag& stream : beat.streams) {

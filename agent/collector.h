@@ -11,6 +11,7 @@
 
 #include "agent/discover/discovery.h"
 #include "agent/follow/follower.h"
+#include "agent/kernel/kernel_log.h"
 #include "agent/spool/spool.h"
 #include "agent/uplink/uplink.h"
 #include "common/base/logging.h"
@@ -23,6 +24,7 @@ struct CollectorStats {
   std::atomic<std::uint64_t> gaps{0}, abandoned{0}, encode_errors{0}, paused{0}, scans{0};
   std::atomic<std::uint64_t> write_retries{0};  // turns that the spool refused, no_space excepted
   std::atomic<std::uint64_t> not_captured{0};
+  std::atomic<std::uint64_t> kernel_records{0}, kernel_overwritten{0};
   std::atomic<std::uint64_t> store_lost_bytes{0}, refilled_bytes{0};
 };
 
@@ -32,6 +34,15 @@ struct TurnReport {
   std::chrono::milliseconds wait{0};
 };
 
+// What a reload may change at run time.
+struct Reconfiguration {
+  std::shared_ptr<const RuleSet> rules;
+  bool processes = true, kernel_log = true;
+  std::chrono::nanoseconds poll{0};
+  std::vector<FilePattern> files;
+  std::uint64_t spool_max_bytes = 0, spool_segment_bytes = 0, spool_min_free = 0;
+};
+
 // One turn of everything that happens on the file thread: discovery when something changed,
 // following, the spool's upkeep. File thread only, but for stats().
 class Collector final : public HeartbeatSource {
@@ -39,10 +50,20 @@ class Collector final : public HeartbeatSource {
   Collector(Discovery& discovery, Follower& follower, Spool& spool, Clock& clock,
             std::chrono::nanoseconds discover_poll);
 
+  // Reads the kernel's log too, while `enabled`; it outlives the collector. Before the first turn.
+  void set_kernel_log(KernelLog& kernel, bool enabled) {
+    kernel_ = &kernel;
+    kernel_enabled_ = enabled;
+  }
   TurnReport turn(BlockingToken& token);
   // One last read of everything, then nothing more.
   Status drain(BlockingToken& token);
   wire::Heartbeat heartbeat(BlockingToken&) override;
+  // Takes effect between two turns; after an Error nothing has changed.
+  Status reconfigure(BlockingToken& token, const Reconfiguration& change);
+  void set_config_problems(std::vector<std::string> problems) {
+    config_problems_ = std::move(problems);
+  }
   const std::vector<wire::NotCaptured>& not_captured() const { return not_captured_; }
   const CollectorStats& stats() const { return stats_; }
   // Rules that were refused, for the heartbeats. Before the first turn.
@@ -55,15 +76,19 @@ class Collector final : public HeartbeatSource {
   Status keep_processes(BlockingToken& token);
   void read_files(BlockingToken& token, TurnReport& report);
   void publish();
+  bool reads_kernel() const { return kernel_ != nullptr && kernel_enabled_; }
 
   Discovery& discovery_;
   Follower& follower_;
   Spool& spool_;
+  KernelLog* kernel_ = nullptr;
+  bool kernel_enabled_ = false;
   Clock& clock_;
   std::chrono::nanoseconds discover_poll_;
   MonotonicTime next_discover_{};
   std::vector<wire::NotCaptured> not_captured_;
-  std::vector<std::string> rule_problems_;
+  std::vector<std::string> rule_problems_, config_problems_;
+  std::shared_ptr<const RuleSet> rules_;                  // of the last reload: the follower's
   std::map<std::string, ProcessInfo> pending_processes_;  // the spool was full
   bool scanned_ = false;
   RateLimit scan_errors_, step_errors_, process_errors_;

@@ -29,6 +29,8 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   put(out, "lag_bytes", "gauge", collector.lag_bytes);
   put(out, "waiting_files", "gauge", collector.waiting);
   put(out, "not_captured", "gauge", collector.not_captured);
+  put(out, "kernel_records_total", "counter", collector.kernel_records);
+  put(out, "kernel_overwritten_total", "counter", collector.kernel_overwritten);
   put(out, "gaps_total", "counter", collector.gaps);
   put(out, "store_lost_bytes_total", "counter", collector.store_lost_bytes);
   put(out, "refilled_bytes_total", "counter", collector.refilled_bytes);

@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "agent/app.h"
+#include "agent/settings.h"
+#include "common/base/clock.h"
 #include "common/line/stream_parser.h"
 
 namespace logarithm::agent {

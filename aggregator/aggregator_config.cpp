@@ -50,6 +50,15 @@ Status load_config(const std::string& file, AggregatorConfig& config, config::Pr
   const config::YamlNode store = root.child("store");
   config.store.min_free = store.size("min_free", config.store.min_free);
   config.store.part_bytes = store.size("part_bytes", config.store.part_bytes, 1u << 20);
+  config.store.part_age =
+      store.duration("part_age", config.store.part_age, std::chrono::minutes(1));
+  const config::YamlNode retention = root.child("retention");
+  config.retention.max_age = retention.duration("max_age", config.retention.max_age);
+  config.retention.max_bytes = retention.size("max_bytes", config.retention.max_bytes);
+  config.retention.min_free = retention.size("min_free", config.retention.min_free);
+  const std::string level = root.choice("log_level", std::string(to_string(config.log_level)),
+                                        {"debug", "info", "warning", "error"});
+  config.log_level = parse_log_threshold(level).value_or(config.log_level);
   root.finish();
   problems.insert(problems.end(), document.problems().begin(), document.problems().end());
   return {};
@@ -92,6 +101,12 @@ std::string print_config(const AggregatorConfig& config) {
   out += "store:\n";
   out += "  min_free: " + config::format_size(config.store.min_free) + "\n";
   out += "  part_bytes: " + config::format_size(config.store.part_bytes) + "\n";
+  out += "  part_age: " + config::format_duration(config.store.part_age) + "\n";
+  out += "retention:\n";
+  out += "  max_age: " + config::format_duration(config.retention.max_age) + "\n";
+  out += "  max_bytes: " + config::format_size(config.retention.max_bytes) + "\n";
+  out += "  min_free: " + config::format_size(config.retention.min_free) + "\n";
+  out += "log_level: " + std::string(to_string(config.log_level)) + "\n";
   return out;
 }
 

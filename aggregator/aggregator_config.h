@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "aggregator/http/auth.h"
+#include "aggregator/store/retention.h"
+#include "common/base/log_threshold.h"
 #include "common/base/result.h"
 #include "common/config/problems.h"
 
@@ -27,7 +29,11 @@ struct AggregatorConfig {
   struct Store {
     std::uint64_t min_free = 2ull << 30;    // below it blocks are refused, bytes
     std::uint64_t part_bytes = 4ull << 30;  // a shard is rolled at this size
+    std::chrono::nanoseconds part_age = std::chrono::hours(24 * 7);  // … or this old
   } store;
+
+  RetentionLimits retention;  // nothing is unlinked by default
+  LogThreshold log_level = LogThreshold::info;
 };
 
 struct ListenAddress {

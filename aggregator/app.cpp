@@ -13,6 +13,7 @@
 
 #include "aggregator/ready_file.h"
 #include "common/async/service_watchdog.h"
+#include "common/base/log_threshold.h"
 #include "common/base/logging.h"
 
 namespace logarithm::aggregator {
@@ -35,15 +36,15 @@ std::chrono::nanoseconds from_seconds(double seconds) {
 
 }  // namespace
 
-Result<std::unique_ptr<App>> App::make(AggregatorConfig config) {
+Result<std::unique_ptr<App>> App::make(AggregatorConfig config, SettingsSource source) {
   LGR_TRY(DataLock lock, DataLock::take(config.data_dir));
-  std::unique_ptr<App> app(new App(std::move(config), std::move(lock)));
+  std::unique_ptr<App> app(new App(std::move(config), std::move(source), std::move(lock)));
   LGR_CHECK(app->open());
   return app;
 }
 
-App::App(AggregatorConfig config, DataLock lock)
-    : config_(std::move(config)), lock_(std::move(lock)) {}
+App::App(AggregatorConfig config, SettingsSource source, DataLock lock)
+    : config_(std::move(config)), reload_source_(std::move(source)), lock_(std::move(lock)) {}
 
 Status App::open() {
   ::mallopt(M_ARENA_MAX, kArenas);
@@ -61,6 +62,8 @@ Status App::open() {
   options.data_dir = config_.data_dir;
   options.min_free_bytes = config_.store.min_free;
   options.jobs.max_part_bytes = config_.store.part_bytes;
+  options.jobs.max_part_age = config_.store.part_age;
+  options.retention = config_.retention;
   auto opened = upkeep_->run_and_wait(
       [&](BlockingToken& token) { return SqliteStorage::open(token, options, clock_); });
   if (!opened.ok()) return opened.error().with_context("open " + config_.data_dir);
@@ -73,8 +76,8 @@ Status App::open() {
     if (commit.freshness) freshness_seconds_.observe(from_seconds(*commit.freshness));
     tails_->on_commit(commit.job);
   });
-  const auto authenticate = [tokens = config_.tokens](const std::string& token) {
-    return tenant_of_token(token, tokens);
+  const auto authenticate = [this](const std::string& token) {
+    return tenant_of_token(token, config_.tokens);
   };
   hub_ = std::make_unique<IngestHub>(*storage_, *writers_, *writing_, io_.get_executor(), clock_,
                                      authenticate, IngestOptions());
@@ -91,6 +94,7 @@ Status App::open() {
   api_ = std::make_unique<Api>(*storage_, *queries_, *agents_, *ingest_, config_.tokens);
   api_->set_tail(*tail_);
   api_->set_more_metrics([this](std::string& out) { write_metrics(out); });
+  api_->set_more_status([this](JsonWriter& out) { reloads_.write_status(out); });
 
   LGR_TRY(ListenAddress listen, parse_listen(config_.listen));
   net::HttpServerOptions http;
@@ -120,9 +124,10 @@ std::string App::address() const {
 
 Status App::run() {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGHUP, SIG_IGN);
+  set_log_threshold(config_.log_level);
   if (!config_.ready_file.empty()) LGR_CHECK(write_ready_file(config_.ready_file, address()));
   tasks_->spawn("signals", watch_signals());
+  tasks_->spawn("reloads", watch_reloads());
   tasks_->spawn("upkeep", maintain());
   tasks_->spawn("http", serve());
   tasks_->spawn("service", feed_service_watchdog(service_, clock_));
@@ -154,6 +159,60 @@ asio::awaitable<Status> App::watch_signals() {
   co_return Status();
 }
 
+asio::awaitable<Status> App::watch_reloads() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::signal_set signals(io_, SIGHUP);
+  while (!stopping_) {
+    auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (broken || stopping_) break;
+    const std::string entered = "RELOADING=1\nMONOTONIC_USEC=" +
+                                std::to_string(clock_.now().time_since_epoch().count() / 1000);
+    service_.notify(entered);
+    const Status reloaded = co_await reload();
+    reloads_.note(reloaded);
+    service_.notify("READY=1");
+  }
+  co_return Status();
+}
+
+asio::awaitable<Status> App::reload() {
+  if (!reload_source_) co_return Error(ErrorCode::unavailable, "there is nothing to read again");
+  auto load = [source = reload_source_](BlockingToken&) { return source(); };
+  Result<AggregatorConfig> loaded = co_await upkeep_->run(std::move(load));
+  if (!loaded.ok()) co_return loaded.error();
+  take_settings(std::move(*loaded));
+  co_return Status();
+}
+
+void App::take_settings(AggregatorConfig config) {
+  reloads_.needs_restart = needs_restart(config_, config);
+  StorageLimits limits;
+  limits.min_free_bytes = config.store.min_free;
+  limits.max_part_bytes = config.store.part_bytes;
+  limits.max_part_age = config.store.part_age;
+  limits.retention = config.retention;
+  storage_->set_limits(limits);
+  queries_->set_limits(config.query.deadline, config.query.max_concurrent, config.query.memory);
+  set_log_threshold(config.log_level);
+  config_.tokens = config.tokens;
+  api_->set_tokens(config.tokens);
+  hub_->check_tokens();
+  config_.query = config.query;
+  config_.store = config.store;
+  config_.retention = config.retention;
+  config_.log_level = config.log_level;
+}
+
+asio::awaitable<void> App::keep_clocks() {
+  std::vector<HostClock> readings = hub_->agents().take_clocks();
+  if (readings.empty()) co_return;
+  auto store = [storage = storage_.get(), readings](BlockingToken& token) {
+    return storage->add_clock_readings(token, readings);
+  };
+  const Status stored = co_await upkeep_->run(std::move(store));
+  if (!stored.ok()) hub_->agents().give_back_clocks(std::move(readings));
+}
+
 asio::awaitable<Status> App::serve() {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await server_->run();
@@ -180,6 +239,7 @@ asio::awaitable<Status> App::maintain() {
     if (!more.ok() && limit.allow(clock_.now(), held)) {
       LGR_WARN("upkeep failed error={} held_back={}", more.error().message(), held);
     }
+    co_await keep_clocks();
     queries_->park_stalled();
     give_back_memory();
     if (more.ok() && *more) continue;
@@ -238,6 +298,12 @@ void App::write_metrics(std::string& out) const {
   number("vanished_shards_total", "counter", store.vanished.load());
   number("no_space_total", "counter", store.no_space.load());
   number("sealed_runs_total", "counter", store.sealed_runs.load());
+  number("retired_shards_total", "counter", store.retired.load());
+  number("retired_bytes_total", "counter", store.retired_bytes.load());
+  const StorageStats storage = storage_->stats();
+  number("read_only", "gauge", storage.read_only ? 1 : 0);
+  if (storage.free_bytes) number("disk_free_bytes", "gauge", *storage.free_bytes);
+  reloads_.write_metrics(out);
 }
 
 }  // namespace logarithm::aggregator

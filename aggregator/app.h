@@ -14,6 +14,7 @@
 #include "aggregator/http/ws_ingest.h"
 #include "aggregator/http/ws_tail.h"
 #include "aggregator/ingest/ingest_hub.h"
+#include "aggregator/settings.h"
 #include "aggregator/store/sqlite_storage.h"
 #include "aggregator/store/writer_pool.h"
 #include "aggregator/tail/tail_hub.h"
@@ -30,7 +31,8 @@ namespace logarithm::aggregator {
 class App {
  public:
   // Locks the data directory, opens the storage, binds. Blocks; for main().
-  static Result<std::unique_ptr<App>> make(AggregatorConfig config);
+  // `source` reads the configuration again for SIGHUP.
+  static Result<std::unique_ptr<App>> make(AggregatorConfig config, SettingsSource source);
   ~App();
 
   // Serves until a signal says stop; an Error when that was not the reason.
@@ -39,17 +41,23 @@ class App {
   std::string address() const;
 
  private:
-  explicit App(AggregatorConfig config, DataLock lock);
+  App(AggregatorConfig config, SettingsSource source, DataLock lock);
   Status open();
 
   boost::asio::awaitable<Status> watch_signals();
+  boost::asio::awaitable<Status> watch_reloads();
+  boost::asio::awaitable<Status> reload();
+  void take_settings(AggregatorConfig config);
   boost::asio::awaitable<Status> maintain();
+  boost::asio::awaitable<void> keep_clocks();
   boost::asio::awaitable<Status> serve();
   void stop();
   void give_back_memory();
   void write_metrics(std::string& out) const;
 
   AggregatorConfig config_;
+  SettingsSource reload_source_;
+  ReloadState reloads_;
   DataLock lock_;
   SystemClock clock_;
   ServiceManager service_ = ServiceManager::from_environment();

@@ -44,25 +44,47 @@ std::map<std::string, bool> proven_families(const std::vector<PathAttributes>& a
 
 }  // namespace
 
+Result<Discovery::Pattern> Discovery::compile(FilePattern entry) {
+  Pattern pattern{.entry = std::move(entry), .regex = std::nullopt};
+  if (pattern.entry.path.empty()) return pattern;
+  auto regex = UserPathRegex::compile(pattern.entry.path);
+  if (!regex.ok()) return regex.error().with_context("path '" + pattern.entry.path + "'");
+  pattern.regex = std::move(regex).value();
+  return pattern;
+}
+
+Result<std::vector<Discovery::Pattern>> Discovery::compile_all(
+    const std::vector<FilePattern>& entries) {
+  std::vector<Pattern> out;
+  for (const FilePattern& entry : entries) {
+    LGR_TRY(Pattern pattern, compile(entry));
+    out.push_back(std::move(pattern));
+  }
+  return out;
+}
+
 Result<std::unique_ptr<Discovery>> Discovery::make(DiscoveryOptions options) {
   std::unique_ptr<Discovery> out(new Discovery(std::move(options)));
-  const auto compile = [](FilePattern entry) -> Result<Pattern> {
-    Pattern pattern{.entry = std::move(entry), .regex = std::nullopt};
-    if (pattern.entry.path.empty()) return pattern;
-    auto regex = UserPathRegex::compile(pattern.entry.path);
-    if (!regex.ok()) return regex.error().with_context("path '" + pattern.entry.path + "'");
-    pattern.regex = std::move(regex).value();
-    return pattern;
-  };
-  for (const FilePattern& entry : out->options_.files) {
-    LGR_TRY(Pattern pattern, compile(entry));
-    out->patterns_.push_back(std::move(pattern));
-  }
+  LGR_TRY(out->patterns_, compile_all(out->options_.files));
   if (const auto& import = out->options_.import) {
     FilePattern entry{.glob = {}, .job = import->job, .path = import->path};
     LGR_TRY(out->import_, compile(std::move(entry)));
   }
   return out;
+}
+
+Status Discovery::reconfigure(bool processes, std::vector<FilePattern> files) {
+  LGR_TRY(auto patterns, compile_all(files));
+  patterns_ = std::move(patterns);
+  options_.files = std::move(files);
+  options_.processes = processes;
+  next_check_ = 0;
+  return {};
+}
+
+const std::map<std::string, RankProcess>& Discovery::ranks() {
+  static const std::map<std::string, RankProcess> kNone;
+  return options_.processes ? table_.ranks() : kNone;
 }
 
 Discovery::Discovery(DiscoveryOptions options)
@@ -237,7 +259,7 @@ Result<Discovered> Discovery::scan(BlockingToken& token, UnixNanos now) {
     for (auto& [key, rank] : table_.ranks()) inspect(token, rank, now);
     find_siblings(token, now);
   }
-  files_.end(token, table_.ranks(), now);
+  files_.end(token, ranks(), now);
   directories_.forget_unused();
 
   Discovered out;
@@ -249,7 +271,7 @@ Result<Discovered> Discovery::scan(BlockingToken& token, UnixNanos now) {
 
 std::vector<wire::NotCaptured> Discovery::list_not_captured() {
   std::vector<wire::NotCaptured> out;
-  for (const auto& [key, rank] : table_.ranks()) {
+  for (const auto& [key, rank] : ranks()) {
     for (const auto& [name, reason] : rank.reasons) {
       out.push_back(
           {.what = "process " + rank.info.host + "/" + std::to_string(rank.info.pid) + " " + name,

@@ -53,6 +53,10 @@ class Discovery {
   // Error{invalid} for a `path` expression that does not compile.
   static Result<std::unique_ptr<Discovery>> make(DiscoveryOptions options);
 
+  // Takes other settings at run time; what is known of processes and files stays. After an Error (a
+  // `path` expression that does not compile) nothing has changed.
+  Status reconfigure(bool processes, std::vector<FilePattern> files);
+
   // What there is to follow now. Error only when the proc root cannot be read; then the last result
   // stays valid and the next call tries again.
   Result<Discovered> scan(BlockingToken&, UnixNanos now);
@@ -82,6 +86,10 @@ class Discovery {
   };
 
   explicit Discovery(DiscoveryOptions options);
+  static Result<Pattern> compile(FilePattern entry);
+  static Result<std::vector<Pattern>> compile_all(const std::vector<FilePattern>& entries);
+  // Whose files are followed: none when processes are not looked for.
+  const std::map<std::string, RankProcess>& ranks();
 
   void exclude_own_files();
   bool is_excluded(const std::string& path, const ProcFileFacts& facts) const;

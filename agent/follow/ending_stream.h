@@ -55,6 +55,7 @@ class EndingStream {
 
   const StreamId& stream() const { return writer_->stream(); }
   const StreamWriter& writer() const { return *writer_; }
+  void take_rules() { writer_->take_rules(); }
   // The copy, once one is recognised (at most one).
   const std::optional<StreamBase>& copy() const { return copy_base_; }
 

@@ -21,9 +21,11 @@ Follower::Follower(FollowOptions options, SourceFs& fs, const RuleSet& rules, St
       log_(log),
       oracle_(oracle),
       clock_(clock),
-      parts_{rules, pool_, log, stats_, options_.block_bytes, options_.block_age, mapped_},
+      parts_{&rules, pool_, log, stats_, options_.block_bytes, options_.block_age, mapped_},
       watcher_(options_.inotify && !options_.once) {
   for (StreamCheckpoint& checkpoint : log.recovered()) {
+    // The kernel's log is no file; former boots' are forgotten like other streams that ended.
+    if (!checkpoint.closed && !parse_source_state(checkpoint.source).kernel.empty()) continue;
     remember(checkpoint);
     resumed_ = true;
   }
@@ -39,6 +41,15 @@ void Follower::process_exited(const std::string& process_key) {
     const bool shared = !attributes.run_of.empty();  // perhaps with this one
     if (attributes.process == process_key || shared) tail->changed = true;
   }
+}
+
+void Follower::set_rules(const RuleSet& rules) {
+  parts_.rules = &rules;
+  for (auto& [base, tail] : tails_) {
+    if (tail->writer) tail->writer->take_rules();
+  }
+  for (auto& ending : endings_) ending->take_rules();
+  for (auto& refill : refills_) refill->set_rules(rules);
 }
 
 Result<StepReport> Follower::step(BlockingToken& token) { return turn(token, false); }

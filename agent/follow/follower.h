@@ -73,6 +73,9 @@ class Follower {
   // The whole list, as discovery sees it now. Files that are no longer named are read to their end,
   // waited for (rotate_wait) and closed.
   void set_targets(std::vector<FollowTarget> targets);
+  // Other rules, from the next line on that was not emitted; they outlive the follower, or the next
+  // set_rules(). What was told stays as it was.
+  void set_rules(const RuleSet& rules);
   // The process (ProcessInfo::key()) has exited: its streams close when they are read and quiet.
   void process_exited(const std::string& process_key);
   // Bytes wait for a set_targets() that says who wrote them: scan soon, whatever changed.

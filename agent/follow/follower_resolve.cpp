@@ -159,7 +159,7 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
   Result<std::string> head = read_range(token, tail.file.file(), 0,
                                         std::min<std::uint64_t>(stored.position, 4 * kHeadBytes));
   if (!head.ok()) return {};
-  checkpoint.head = masked_head(parts_.rules, std::move(*head));
+  checkpoint.head = masked_head(*parts_.rules, std::move(*head));
   Result<std::string> tail_bytes = read_range(
       token, tail.file.file(),
       stored.position - std::min<std::uint64_t>(stored.position, kTailBytes), stored.position);

@@ -21,7 +21,7 @@ std::vector<Line> parse(std::string_view bytes, std::int32_t zone, UnixNanos obs
   StreamContext context;
   context.imported = true;
   context.utc_offset_minutes = zone;
-  auto parser = StreamParser::make(context, parts.rules, pool, 0, "");
+  auto parser = StreamParser::make(context, *parts.rules, pool, 0, "");
   if (!parser.ok()) return {};
   (*parser)->feed(bytes, observed, out);
   (*parser)->flush(StreamParser::Flush::closed, observed, out);

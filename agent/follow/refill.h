@@ -34,6 +34,10 @@ class Refill {
   Result<bool> step(BlockingToken& token, const Source& source, std::size_t max,
                     std::vector<char>& buffer, MonotonicTime now, UnixNanos wall);
 
+  void set_rules(const RuleSet& rules) {
+    parts_.rules = &rules;
+    if (writer_) writer_->take_rules();
+  }
   const StreamId& stream() const { return stream_; }
   // What is still to be appended.
   std::vector<Range>& lost() { return lost_; }

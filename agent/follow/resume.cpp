@@ -67,7 +67,7 @@ Result<std::string> rebuild_parser_state(BlockingToken& token, WriterParts& part
     if (newline == std::string_view::npos) return std::string();
     rest.remove_prefix(newline + 1);
   }
-  LGR_TRY(auto parser, StreamParser::make(std::move(context), parts.rules, parts.pool,
+  LGR_TRY(auto parser, StreamParser::make(std::move(context), *parts.rules, parts.pool,
                                           position - rest.size(), ""));
   ParsedLines discarded;
   while (!rest.empty()) {

@@ -10,6 +10,7 @@ std::string to_json_text(const SourceState& state) {
                         {"rate", state.rate}, {"digest", state.digest}};
   if (state.imported) out["imported"] = true;
   if (state.closed_at != 0) out["closed_at"] = state.closed_at;
+  if (!state.kernel.empty()) out["kernel"] = state.kernel;
   if (!state.rungs.empty()) out["rungs"] = state.rungs;
   for (const StreamBase& copy : state.copies) out["copies"].push_back(to_text(copy));
   // Paths are bytes; a name that is no UTF-8 must not make the checkpoint unwritable.
@@ -31,6 +32,7 @@ SourceState parse_source_state(std::string_view text) {
     state.rate = in.value("rate", std::uint64_t{0});
     state.digest = in.value("digest", std::string());
     state.closed_at = in.value("closed_at", UnixNanos{0});
+    state.kernel = in.value("kernel", std::string());
     state.rungs = in.value("rungs", decltype(state.rungs)());
     for (const std::string& copy : in.value("copies", std::vector<std::string>())) {
       Result<StreamBase> base = parse_stream_base(copy);

@@ -25,6 +25,7 @@ struct SourceState {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> rungs;  // of the hash ladder, newest few
   std::vector<StreamBase> copies;  // copytruncate copies of earlier generations: never read
   UnixNanos closed_at = 0;
+  std::string kernel;  // boot id: the kernel's log of that boot, no file
   bool operator==(const SourceState&) const = default;
 };
 

@@ -46,7 +46,7 @@ StreamWriter::StreamWriter(WriterParts& parts, StreamCheckpoint from, PrefixDige
 Result<std::unique_ptr<StreamWriter>> StreamWriter::start(WriterParts& parts, StreamCheckpoint from,
                                                           PrefixDigest digest,
                                                           StreamContext context) {
-  LGR_TRY(auto parser, StreamParser::make(std::move(context), parts.rules, parts.pool,
+  LGR_TRY(auto parser, StreamParser::make(std::move(context), *parts.rules, parts.pool,
                                           from.position, from.parser_state));
   std::unique_ptr<StreamWriter> writer(new StreamWriter(parts, std::move(from), std::move(digest)));
   writer->parser_ = std::move(parser);
@@ -158,6 +158,13 @@ void StreamWriter::mask_head(const Gap& gap) {
   }
 }
 
+void StreamWriter::take_rules() {
+  parser_->set_rules(*parts_.rules);
+  if (parts_.rules->redacts()) {
+    checkpoint_.head = masked_head(*parts_.rules, std::move(checkpoint_.head));
+  }
+}
+
 bool StreamWriter::due(MonotonicTime now) const {
   if (waiting_) return true;
   if (block_.empty()) return false;
@@ -169,7 +176,7 @@ StreamCheckpoint StreamWriter::at_position() const {
   StreamCheckpoint out = checkpoint_;
   out.position = parser_->position();
   // An unfinished line was not looked at for secrets yet.
-  if (parts_.rules.redacts() && out.head.size() > out.position) {
+  if (parts_.rules->redacts() && out.head.size() > out.position) {
     out.head.resize(static_cast<std::size_t>(out.position));
   }
   // A writer without its file (see resume_writer_blind) knows the old CRC only.

@@ -22,7 +22,7 @@ namespace logarithm::agent {
 
 // What every StreamWriter of a follower shares; all outlive the writers.
 struct WriterParts {
-  const RuleSet& rules;
+  const RuleSet* rules;  // never null; a reload puts another in its place
   LongLinePool& pool;
   BlockLog& log;
   FollowStats& stats;
@@ -69,6 +69,9 @@ class StreamWriter {
   // A new version from here on. Call after commit(); an unfinished line must have been flushed.
   void next_version(StreamAttributes attributes);
   void set_context(StreamContext context) { parser_->set_context(context); }
+  // After the parts got other rules: lines that were not emitted yet are read with those.
+  // The head, which is sent again, is masked by them too.
+  void take_rules();
   void close(std::string reason, std::uint64_t size);
 
   const StreamId& stream() const { return checkpoint_.stream; }

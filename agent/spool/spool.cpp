@@ -17,6 +17,13 @@ Spool::Spool(SpoolOptions options, FileSystem& files, Clock& clock)
       clock_(clock),
       dead_letter_(files, options_.directory + "/dead_letter.ndjson", options_.dead_letter_bytes) {}
 
+void Spool::set_limits(std::uint64_t max_bytes, std::uint64_t segment_bytes,
+                       std::uint64_t min_free) {
+  options_.max_bytes = max_bytes;
+  options_.segment_bytes = segment_bytes;
+  options_.min_free = min_free;
+}
+
 Result<std::unique_ptr<Spool>> Spool::open(BlockingToken& token, SpoolOptions options,
                                            FileSystem& files, Clock& clock) {
   std::unique_ptr<Spool> spool(new Spool(std::move(options), files, clock));

@@ -114,6 +114,8 @@ class Spool final : public StreamLog {
   void tick(BlockingToken&);
   // Writes and syncs everything; before the end.
   Status close(BlockingToken&);
+  // Other limits, at run time. What is kept already stays, also above a smaller cap.
+  void set_limits(std::uint64_t max_bytes, std::uint64_t segment_bytes, std::uint64_t min_free);
   // Called on the file thread when there is something new to send.
   void on_change(std::function<void()> listener) { listener_ = std::move(listener); }
 

@@ -37,8 +37,9 @@ boost::asio::awaitable<Status> Uplink::run() {
   while (!stopping_) {
     if (!first && (hurry_ || (options_.once && never_))) break;
     if (!first) {
+      // Not the later of the two: a fleet that is told the same time must not come back at it.
       MonotonicTime until = clock_.now() + backoff_.next();
-      if (retry_after_) until = std::max(until, clock_.now() + *retry_after_);
+      if (retry_after_) until += *retry_after_;
       retry_after_.reset();
       while (!stopping_ && !hurry_ && clock_.now() < until) co_await wait(until);
       if (stopping_) break;

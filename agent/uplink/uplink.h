@@ -33,7 +33,7 @@ struct UplinkOptions {
   std::chrono::milliseconds heartbeat{1000};
   std::chrono::milliseconds handshake{10000};
   std::chrono::milliseconds backoff_base{1000};
-  std::chrono::milliseconds backoff_cap{30000};
+  std::chrono::milliseconds backoff_cap{8000};
   bool once =
       false;  // a refusal for good (a wrong token) ends run(); else it is tried every minute
   std::size_t batch_bytes = 1u << 20;  // of blocks taken from the spool at once
@@ -61,7 +61,7 @@ struct UplinkStats {
 
 // Ships the spool: connect, Hello, StreamInfo and Templates before the blocks that need them,
 // blocks in order within the credit, acks back to the spool; after a loss of the connection
-// everything that is not acked again. Full jitter between attempts, from 0.
+// everything that is not acked again. Between attempts see Backoff.
 //
 // io thread, but for wake(), stats() and the oracle's face (file thread). Never touches the spool's
 // files itself: that is asked of `worker`.

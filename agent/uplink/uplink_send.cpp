@@ -39,6 +39,10 @@ boost::asio::awaitable<Status> Uplink::send_heartbeat() {
     told = lag;
     return false;
   });
+  if (const std::int64_t error = stats_.clock_error; error > 0) {
+    beat.clock_offset = stats_.clock_offset;
+    beat.clock_error = error;
+  }
   beat.sent = clock_.wall_now();
   wire::Frame frame = std::move(beat);
   co_return co_await connection_->send(std::move(frame));

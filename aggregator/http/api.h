@@ -58,6 +58,10 @@ class Api final : public net::HttpHandler {
     more_metrics_ = std::move(write);
   }
 
+  // Writes more members of /api/v1/status.
+  void set_more_status(std::function<void(JsonWriter&)> write) { more_status_ = std::move(write); }
+  void set_tokens(std::vector<TokenGrant> tokens) { tokens_ = std::move(tokens); }
+
  private:
   using Answer = boost::asio::awaitable<net::Response>;
 
@@ -99,6 +103,7 @@ class Api final : public net::HttpHandler {
   std::vector<TokenGrant> tokens_;
   Router router_;
   std::function<void(std::string&)> more_metrics_;
+  std::function<void(JsonWriter&)> more_status_;
   bool ready_ = false;
   std::uint64_t requests_ = 0, unauthenticated_ = 0;
 };

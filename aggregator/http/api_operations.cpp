@@ -44,6 +44,9 @@ Api::Answer Api::status(Call call) {
   out.key("lines").count(stats.lines).key("bytes").big(stats.bytes);
   out.key("disk_bytes").big(stats.disk_bytes).key("wal_bytes").big(stats.wal_bytes);
   out.key("quarantined").count(stats.quarantined).key("vanished").count(stats.vanished);
+  out.key("retired").count(stats.retired).key("retired_bytes").big(stats.retired_bytes);
+  if (stats.free_bytes) out.key("free_bytes").big(*stats.free_bytes);
+  out.key("read_only").boolean(stats.read_only);
   out.end_object();
   out.key("queries").begin_object();
   out.key("running").count(queries_.running()).key("total").count(queries_.total());
@@ -52,7 +55,9 @@ Api::Answer Api::status(Call call) {
   out.end_object();
   out.key("requests").begin_object();
   out.key("total").count(requests_).key("unauthenticated").count(unauthenticated_);
-  out.end_object().end_object();
+  out.end_object();
+  if (more_status_) more_status_(out);
+  out.end_object();
   net::Response response;
   response.body = out.take();
   co_return response;

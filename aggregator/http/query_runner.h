@@ -91,6 +91,13 @@ class QueryRunner {
   // call: a stream that keeps giving never times out), Error{cancelled} when the client left.
   boost::asio::awaitable<Status> run(std::shared_ptr<QueryTask> task);
 
+  // Other limits for what begins from now on.
+  void set_limits(std::chrono::nanoseconds deadline, std::size_t max_concurrent,
+                  std::size_t memory) {
+    options_.deadline = deadline;
+    options_.max_concurrent = max_concurrent;
+    options_.memory = memory;
+  }
   const QueryOptions& options() const { return options_; }
   Clock& clock() const { return clock_; }
   std::size_t running() const { return *running_; }

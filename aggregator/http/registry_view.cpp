@@ -54,6 +54,12 @@ void RegistryView::write_agents(JsonWriter& out, const std::string& tenant) {
     out.key("silent_seconds").integer(silence(agent).count());
     if (agent.last_heartbeat != 0) out.key("last_heartbeat").time(agent.last_heartbeat);
     out.key("clock_offset").big_signed(agent.clock_offset);
+    if (agent.clock) {
+      out.key("clock").begin_object();
+      out.key("at").time(agent.clock->at);
+      out.key("offset").big_signed(agent.clock->offset);
+      out.key("error").big_signed(agent.clock->error).end_object();
+    }
     out.key("spool_bytes").big(agent.spool_bytes);
     out.key("streams").begin_array();
     for (const wire::StreamLag& lag : agent.streams) {
@@ -70,6 +76,8 @@ void RegistryView::write_agents(JsonWriter& out, const std::string& tenant) {
     }
     out.end_array().key("rule_problems").begin_array();
     for (const std::string& problem : agent.rule_problems) out.string(problem);
+    out.end_array().key("config_problems").begin_array();
+    for (const std::string& problem : agent.config_problems) out.string(problem);
     out.end_array().end_object();
   }
   out.end_array();

@@ -62,6 +62,16 @@ void AgentRegistry::heartbeat(const std::string& tenant, const std::string& agen
     entries_not_kept_ += known.status.rule_problems.size() - kMaxRuleProblems;
     known.status.rule_problems.resize(kMaxRuleProblems);
   }
+  known.status.config_problems = heartbeat.config_problems;
+  if (known.status.config_problems.size() > kMaxRuleProblems) {
+    entries_not_kept_ += known.status.config_problems.size() - kMaxRuleProblems;
+    known.status.config_problems.resize(kMaxRuleProblems);
+  }
+  if (heartbeat.clock_error) {
+    const ClockReading reading{now, heartbeat.clock_offset, *heartbeat.clock_error};
+    known.status.clock = reading;
+    clocks_.note(tenant, known.status.host, reading);
+  }
   const std::int64_t offset = now - heartbeat.sent;
   if (known.offsets.size() < kOffsetsKept) {
     known.offsets.push_back(offset);
@@ -129,6 +139,16 @@ std::vector<wire::NotCaptured> AgentRegistry::not_captured(const std::string& te
     }
   }
   return result;
+}
+
+std::vector<HostClock> AgentRegistry::take_clocks() {
+  std::lock_guard lock(mutex_);
+  return clocks_.take();
+}
+
+void AgentRegistry::give_back_clocks(std::vector<HostClock> readings) {
+  std::lock_guard lock(mutex_);
+  clocks_.give_back(std::move(readings));
 }
 
 std::uint64_t AgentRegistry::connected_count() const {

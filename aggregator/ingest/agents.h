@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "aggregator/ingest/clock_history.h"
 #include "common/wire/frame.h"
 
 namespace logarithm::aggregator {
@@ -20,10 +22,13 @@ struct AgentStatus {
   // Aggregator's clock minus the agent's, plus the network's delay: the least of the last
   // heartbeats, so an upper bound.
   std::int64_t clock_offset = 0;  // nanoseconds
+  // As the agent measured it with the answers to its heartbeats: the aggregator's clock minus the
+  // agent's, and by how much that may be wrong.
+  std::optional<ClockReading> clock;
   std::uint64_t spool_bytes = 0;
   std::vector<wire::StreamLag> streams;
   std::vector<wire::NotCaptured> not_captured;
-  std::vector<std::string> rule_problems;
+  std::vector<std::string> rule_problems, config_problems;
 };
 
 // The agents and what their heartbeats said, for status and completeness. In memory: an agent
@@ -49,6 +54,9 @@ class AgentRegistry {
   std::vector<wire::StreamLag> lagging(const std::string& tenant, const std::string& job) const;
   std::vector<wire::NotCaptured> not_captured(const std::string& tenant,
                                               const std::string& job) const;
+  // Readings of clocks that are to be stored, since the last call.
+  std::vector<HostClock> take_clocks();
+  void give_back_clocks(std::vector<HostClock> readings);
   std::uint64_t connected_count() const;
   std::uint64_t entries_not_kept() const;
 
@@ -64,6 +72,7 @@ class AgentRegistry {
 
   mutable std::mutex mutex_;
   std::map<Key, Agent> agents_;
+  ClockHistory clocks_;
   std::uint64_t entries_not_kept_ = 0;
 };
 

@@ -40,4 +40,12 @@ void IngestHub::forget(const AgentKey& agent, const IngestSession& session) {
   agents_.disconnected(agent.first, agent.second);
 }
 
+void IngestHub::check_tokens() {
+  std::vector<std::shared_ptr<IngestSession>> open;  // ending one changes the table
+  for (const auto& [key, weak] : sessions_) {
+    if (auto session = weak.lock()) open.push_back(std::move(session));
+  }
+  for (const auto& session : open) session->check_token();
+}
+
 }  // namespace logarithm::aggregator

@@ -46,6 +46,9 @@ class IngestHub {
   // A session for one connection. `sink` must live until the session was told on_disconnect().
   std::shared_ptr<IngestSession> connect(FrameSink& sink);
 
+  // Tokens have changed: sessions whose token is not good any more are ended.
+  void check_tokens();
+
   AgentRegistry& agents() { return agents_; }
   const IngestStats& stats() const { return stats_; }
 

@@ -52,6 +52,7 @@ void IngestSession::on(wire::Hello&& hello) {
     return end("block version " + std::to_string(hello.block_version) + " is too old",
                std::chrono::milliseconds(0));
   }
+  token_ = hello.token;
   agent_ = IngestHub::AgentKey(*tenant, hello.agent);
   state_ = State::open;
   losses_ = hub_.storage_.losses();
@@ -73,6 +74,13 @@ void IngestSession::on(wire::Hello&& hello) {
   welcome.max_block = hub_.options_.max_block;
   welcome.now = now;
   send(welcome);
+}
+
+void IngestSession::check_token() {
+  if (state_ != State::open) return;
+  const auto tenant = hub_.authenticate_(token_);
+  if (tenant.ok() && *tenant == agent_.first) return;
+  end("the token is not valid any more", kRetry);
 }
 
 void IngestSession::on(wire::StreamInfo&& info) {

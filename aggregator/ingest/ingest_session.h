@@ -33,6 +33,9 @@ class IngestSession : public std::enable_shared_from_this<IngestSession> {
   // Calls `then` once no write of this session is pending (at once if none is).
   void when_drained(std::function<void()> then);
 
+  // Tokens have changed: ends the session when its own is not good any more.
+  void check_token();
+
  private:
   enum class State { waiting_for_hello, open, ended };
 
@@ -85,6 +88,7 @@ class IngestSession : public std::enable_shared_from_this<IngestSession> {
   IngestHub& hub_;
   FrameSink* sink_;  // null after on_disconnect()
   State state_ = State::waiting_for_hello;
+  std::string token_;          // of the hello
   IngestHub::AgentKey agent_;  // tenant, agent; set by the hello
   std::uint64_t losses_ = 0;   // of the storage, as of the hello
 

@@ -228,11 +228,25 @@ Result<Shard::Stream*> Batch::local_stream(const StreamId& id) {
     new_streams_.push_back(id);
     return shard_.find_stream(token_, id);
   }
-  return static_cast<Shard::Stream*>(nullptr);
+  const auto kept = retained_.streams.find(id);
+  if (kept == retained_.streams.end()) return static_cast<Shard::Stream*>(nullptr);
+  for (const StreamAttributes& version : kept->second.versions) {
+    wire::StreamInfo info;
+    info.stream = id;
+    info.attributes = version;
+    info.head = kept->second.head;
+    info.predecessor = kept->second.predecessor;
+    LGR_CHECK(shard_.put_stream(token_, info));
+  }
+  if (!kept->second.versions.empty()) new_streams_.push_back(id);
+  return shard_.find_stream(token_, id);
 }
 
 Result<std::vector<Range>> Batch::stored_ranges(const StreamId& id) {
   std::vector<Range> ranges;
+  if (const auto kept = retained_.streams.find(id); kept != retained_.streams.end()) {
+    ranges = kept->second.ranges;
+  }
   for (const auto& part : parts_) {
     LGR_TRY(Shard::Stream * stream, part->find_stream(token_, id));
     if (stream == nullptr) continue;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "aggregator/store/retained.h"
 #include "aggregator/store/shard.h"
 
 namespace logarithm::aggregator {
@@ -20,10 +21,11 @@ struct BatchCounts {
 // is wrong with an item is its outcome; an Error means that the transaction must be rolled back.
 class Batch {
  public:
-  Batch(BlockingToken& token, const Parts& parts, const JobKey& job, UnixNanos now,
-        bool refuse_blocks)
+  Batch(BlockingToken& token, const Parts& parts, const Retained& retained, const JobKey& job,
+        UnixNanos now, bool refuse_blocks)
       : token_(token),
         parts_(parts),
+        retained_(retained),
         shard_(*parts.back()),
         job_(job),
         now_(now),
@@ -57,6 +59,7 @@ class Batch {
 
   BlockingToken& token_;
   const Parts& parts_;
+  const Retained& retained_;
   Shard& shard_;
   const JobKey& job_;
   UnixNanos now_;

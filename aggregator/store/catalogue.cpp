@@ -45,8 +45,8 @@ Result<std::unique_ptr<Catalogue>> Catalogue::open(BlockingToken& token, const s
 
 Status Catalogue::load(BlockingToken& token) {
   LGR_TRY(Statement rows,
-          database_->prepare("SELECT j.id, j.tenant, j.job, p.part FROM jobs j LEFT "
-                             "JOIN parts p ON p.job=j.id"));
+          database_->prepare("SELECT j.id, j.tenant, j.job, p.part, j.next_part FROM jobs j "
+                             "LEFT JOIN parts p ON p.job=j.id"));
   for (;;) {
     LGR_TRY(bool more, rows.step(token));
     if (!more) return {};
@@ -56,6 +56,7 @@ Status Catalogue::load(BlockingToken& token) {
     Job& job = jobs_[key];
     job.id = rows.integer(0);
     job.key = key;
+    job.next_part = rows.u32(4);
     if (!rows.is_null(3)) job.parts.insert(rows.u32(3));
   }
 }

@@ -7,19 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/store/retained.h"
 #include "aggregator/store/sqlite.h"
 #include "aggregator/store/storage.h"
 
 namespace logarithm::aggregator {
 
 // Which jobs exist, in which parts, and which streams lie where: an index over the shards, which
-// are the truth. It can be deleted; it is filled from the shards at every open. Thread-safe.
+// are the truth. It is filled from the shards at every open. What retention unlinked is known here
+// alone: without the catalogue, agents that still have those files would send them again.
+// Thread-safe.
 class Catalogue {
  public:
   struct Job {
     std::int64_t id = 0;
     JobKey key;
     std::set<std::uint32_t> parts;
+    std::uint32_t next_part = 0;  // no part that was ever unlinked has it, or a larger one
   };
 
   // A damaged catalogue is moved aside (".bad") and a new one begun.
@@ -32,6 +36,20 @@ class Catalogue {
   Status add_streams(BlockingToken&, const Job& job, std::uint32_t part,
                      const std::vector<StreamId>& streams);
 
+  // A part is about to be unlinked by retention: what must be remembered of it replaces it in one
+  // durable transaction, merged with what is remembered already.
+  Status retire_part(BlockingToken&, const Job& job, std::uint32_t part, const Retained& retained);
+  Result<Retained> retained(BlockingToken&, const Job& job);
+  // Forgets streams and processes of parts that were unlinked before `before`.
+  Status forget_retained(BlockingToken&, UnixNanos before);
+
+  Status add_clock_readings(BlockingToken&, const std::vector<HostClock>& readings);
+  Status forget_clock_readings(BlockingToken&, UnixNanos before);
+  Result<std::vector<ClockReading>> clock_history(BlockingToken&, const std::string& tenant,
+                                                  const std::string& host);
+  // Damage that SQLite finds in it, one text each.
+  Result<std::vector<std::string>> check(BlockingToken&);
+
   std::vector<JobKey> jobs(const std::string& tenant) const;
   std::vector<Job> all() const;
   // Error{not_found} for an unknown job.
@@ -43,6 +61,8 @@ class Catalogue {
  private:
   explicit Catalogue(std::unique_ptr<Database> database) : database_(std::move(database)) {}
   Status load(BlockingToken&);
+  Status put_retained(BlockingToken&, const Job& job, const RetainedStream& stream);
+  Result<Retained> load_retained(BlockingToken&, const Job& job);
 
   mutable std::mutex mutex_;
   std::unique_ptr<Database> database_;

@@ -172,10 +172,10 @@ Result<PartFacts> load_part_facts(BlockingToken& token, Database& reader) {
   return facts;
 }
 
-JobFacts merge_facts(std::vector<PartFacts> parts) {
+JobFacts merge_facts(std::vector<PartFacts> parts, const Retained& retained) {
   JobFacts job;
   std::unordered_map<StreamId, std::size_t> known;
-  std::map<std::string, ProcessInfo> processes;
+  std::map<std::string, ProcessInfo> processes = retained.processes;
   for (PartFacts& part : parts) {
     auto& positions = job.positions.emplace_back();
     job.commits.push_back(part.commit);
@@ -196,6 +196,7 @@ JobFacts merge_facts(std::vector<PartFacts> parts) {
     }
   }
   for (StreamFacts& stream : job.streams) put_in_order(stream);
+  add_retained(job, retained);
   job.processes = with_attempts(std::move(processes));
   return job;
 }

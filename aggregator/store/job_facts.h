@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aggregator/store/retained.h"
 #include "aggregator/store/sqlite.h"
 #include "aggregator/store/storage.h"
 
@@ -30,7 +31,8 @@ struct JobFacts {
   std::vector<std::unordered_map<std::int64_t, std::size_t>> positions;
   std::vector<std::int64_t> commits;  // per part
 };
-JobFacts merge_facts(std::vector<PartFacts> parts);
+// `retained`: what is remembered of parts that are gone.
+JobFacts merge_facts(std::vector<PartFacts> parts, const Retained& retained = {});
 
 JobSummary summarise(const std::string& job, const JobFacts& facts, UnixNanos now);
 

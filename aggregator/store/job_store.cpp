@@ -61,7 +61,13 @@ Status JobStore::open_all(BlockingToken& token) {
   if (problem) return errno_error(problem.value(), "create " + directory_);
   LGR_TRY(PartFiles files, list_parts(directory_));
   // Never the number of a part that was there once: readers know parts by their numbers.
-  next_part_ = std::max(next_part_, files.next);
+  next_part_ = std::max({next_part_, files.next, job_.next_part});
+  LGR_TRY(Retained retained, catalogue_.retained(token, job_));
+  retained_ = std::make_shared<const Retained>(std::move(retained));
+  {
+    std::lock_guard lock(read_);
+    read_retained_ = retained_;
+  }
   for (std::uint32_t part : files.parts) LGR_CHECK(open_part(token, part));
   if (!parts_.empty()) return {};
   LGR_CHECK(open_part(token, next_part_++));
@@ -100,7 +106,13 @@ Status JobStore::open_part(BlockingToken& token, std::uint32_t part) {
 
 Status JobStore::roll_if_full(BlockingToken& token) {
   LGR_TRY(std::uint64_t size, parts_.back()->size(token));
-  if (size < options_.max_part_bytes) return {};
+  const std::chrono::nanoseconds max_age(max_part_age_.load());
+  bool full = size >= max_part_bytes_.load();
+  if (!full && max_age.count() > 0) {
+    LGR_TRY(const auto first, parts_.back()->first_ingested(token));
+    full = first && clock_.wall_now() - *first >= max_age.count();
+  }
+  if (!full) return {};
   LGR_INFO("shard rolled part={} bytes={}", parts_.back()->part(), size);
   LGR_CHECK(open_part(token, next_part_++));
   return {};
@@ -152,7 +164,7 @@ Result<std::vector<IngestOutcome>> JobStore::apply(BlockingToken& token,
   Shard& shard = *parts_.back();
   auto run = [&]() -> Result<std::vector<IngestOutcome>> {
     LGR_TRY(Transaction transaction, Transaction::begin(token, shard.database()));
-    Batch batch(token, parts_, job_.key, clock_.wall_now(), refuse_blocks);
+    Batch batch(token, parts_, *retained_, job_.key, clock_.wall_now(), refuse_blocks);
     std::vector<IngestOutcome> outcomes;
     outcomes.reserve(items.size());
     for (const IngestItem& item : items) {
@@ -186,6 +198,13 @@ Result<std::vector<StoredGeneration>> JobStore::stored(BlockingToken& token, Str
   std::lock_guard lock(write_);
   std::map<std::uint32_t, StoredGeneration> generations;
   std::map<std::uint32_t, std::uint64_t> tails;
+  StreamId first;
+  first.base = base;
+  const auto& kept = retained_->streams;
+  for (auto at = kept.lower_bound(first); at != kept.end() && at->first.base == base; ++at) {
+    generations[at->first.generation] = as_generation(at->second);
+    tails[at->first.generation] = at->second.tail_end;
+  }
   for (const auto& part : parts_) {
     LGR_TRY(auto ids, part->generations(token, base));
     for (const StreamId& id : ids) {
@@ -218,13 +237,23 @@ Result<std::vector<StoredGeneration>> JobStore::stored(BlockingToken& token, Str
 }
 
 Result<JobStore::View> JobStore::view(BlockingToken& token) {
+  // A part may be unlinked between the look at the list and the opening: then the list is another.
+  for (int attempt = 0;; ++attempt) {
+    auto view = try_view(token);
+    if (view.ok() || view.error().code() != ErrorCode::not_found || attempt == 3) return view;
+  }
+}
+
+Result<JobStore::View> JobStore::try_view(BlockingToken& token) {
   View view;
   std::shared_ptr<const JobFacts> cached;
+  std::shared_ptr<const Retained> retained;
   {
     std::lock_guard lock(read_);
     view.pools = readers_;
     view.parts = reader_parts_;
     cached = facts_;
+    retained = read_retained_;
   }
   std::vector<std::int64_t> commits;
   for (const auto& pool : view.pools) {
@@ -242,9 +271,9 @@ Result<JobStore::View> JobStore::view(BlockingToken& token) {
     LGR_TRY(auto facts, load_part_facts(token, *reader));
     parts.push_back(std::move(facts));
   }
-  view.facts = std::make_shared<const JobFacts>(merge_facts(std::move(parts)));
+  view.facts = std::make_shared<const JobFacts>(merge_facts(std::move(parts), *retained));
   std::lock_guard lock(read_);
-  if (reader_parts_ == view.parts) facts_ = view.facts;
+  if (reader_parts_ == view.parts && read_retained_ == retained) facts_ = view.facts;
   return view;
 }
 

@@ -114,9 +114,32 @@ CREATE TABLE ranges(
   base_lo INTEGER NOT NULL, generation INTEGER NOT NULL, first INTEGER NOT NULL,
   end INTEGER NOT NULL,
   PRIMARY KEY(job, part, base_hi, base_lo, generation, first)) WITHOUT ROWID;
+)sql",
+                                                       R"sql(
+DROP TABLE ranges;
+CREATE TABLE retained_streams(
+  job INTEGER NOT NULL, base_hi INTEGER NOT NULL, base_lo INTEGER NOT NULL,
+  generation INTEGER NOT NULL, head BLOB NOT NULL, predecessor INTEGER,
+  tail_end INTEGER NOT NULL, tail_crc INTEGER NOT NULL, closed_size INTEGER, closed_reason TEXT,
+  versions TEXT NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY(job, base_hi, base_lo, generation)) WITHOUT ROWID;
+CREATE TABLE retained_ranges(
+  job INTEGER NOT NULL, base_hi INTEGER NOT NULL, base_lo INTEGER NOT NULL,
+  generation INTEGER NOT NULL, first INTEGER NOT NULL, end INTEGER NOT NULL,
+  PRIMARY KEY(job, base_hi, base_lo, generation, first)) WITHOUT ROWID;
+CREATE TABLE retained_processes(
+  job INTEGER NOT NULL, key TEXT NOT NULL, facts TEXT NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY(job, key)) WITHOUT ROWID;
+ALTER TABLE jobs ADD COLUMN next_part INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE clock_history(
+  tenant TEXT NOT NULL, host TEXT NOT NULL, at INTEGER NOT NULL, offset INTEGER NOT NULL,
+  error INTEGER NOT NULL,
+  PRIMARY KEY(tenant, host, at)) WITHOUT ROWID;
 )sql"};
   return kMigrations;
 }
+
+}  // namespace
 
 Status migrate(BlockingToken& token, Database& database,
                const std::vector<std::string>& migrations) {
@@ -135,8 +158,6 @@ Status migrate(BlockingToken& token, Database& database,
   LGR_CHECK(database.exec(token, "PRAGMA user_version=" + std::to_string(known)));
   return transaction.commit();
 }
-
-}  // namespace
 
 Status migrate_shard(BlockingToken& token, Database& database) {
   return migrate(token, database, shard_migrations()).with_context("migrate");

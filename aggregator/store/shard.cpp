@@ -310,6 +310,16 @@ void Shard::forget() {
   call_sites_.clear();
 }
 
+Result<std::optional<UnixNanos>> Shard::first_ingested(BlockingToken& token) {
+  if (first_ingested_) return first_ingested_;
+  LGR_TRY(first_ingested_,
+          database_->number(token,
+                            "SELECT min(at) FROM (SELECT * FROM (SELECT ingested AS at FROM "
+                            "blocks ORDER BY id LIMIT 1) UNION ALL SELECT * FROM (SELECT "
+                            "ingested FROM inbox ORDER BY id LIMIT 1))"));
+  return first_ingested_;
+}
+
 Result<std::uint64_t> Shard::size(BlockingToken& token) {
   LGR_TRY(auto pages, database_->number(token, "PRAGMA page_count"));
   LGR_TRY(auto page, database_->number(token, "PRAGMA page_size"));

@@ -90,6 +90,8 @@ class Shard {
 
   std::uint64_t templates_since_optimize() const { return templates_since_optimize_; }
   Status optimize_index(BlockingToken&);
+  // When the first block of this part came; nullopt without one. Cheap.
+  Result<std::optional<UnixNanos>> first_ingested(BlockingToken&);
   // Pages in use, in bytes.
   Result<std::uint64_t> size(BlockingToken&);
 
@@ -110,6 +112,7 @@ class Shard {
   std::unordered_set<TemplateId> templates_;
   std::unordered_map<std::string, std::int64_t> call_sites_;
   std::uint64_t templates_since_optimize_ = 0;
+  std::optional<UnixNanos> first_ingested_;  // once known it does not change
 };
 
 }  // namespace logarithm::aggregator

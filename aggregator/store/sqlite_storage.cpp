@@ -166,16 +166,18 @@ Result<std::shared_ptr<JobStore>> SqliteStorage::open_job(BlockingToken& token,
 
 Result<std::shared_ptr<JobStore>> SqliteStorage::existing(BlockingToken& token, const JobKey& job) {
   LGR_TRY(Catalogue::Job known, catalogue_->find(job));
+  // Nothing is left of it: opening it would begin a part.
+  if (known.parts.empty()) return Error(ErrorCode::not_found, "no job \"" + job.job + "\"");
   return open_job(token, known);
 }
 
 bool SqliteStorage::nearly_full() {
   const auto free = options_.free_bytes(options_.data_dir);
-  const bool full = free && *free < options_.min_free_bytes;
+  const std::uint64_t reserve = min_free_bytes_.load();
+  const bool full = free && *free < reserve;
   if (full != full_.exchange(full)) {
     if (full) {
-      LGR_ERROR("disk nearly full, blocks are refused free={} reserve={}", *free,
-                options_.min_free_bytes);
+      LGR_ERROR("disk nearly full, blocks are refused free={} reserve={}", *free, reserve);
     } else {
       LGR_INFO("disk has room again, blocks are taken");
     }
@@ -185,12 +187,18 @@ bool SqliteStorage::nearly_full() {
 
 Result<std::vector<StoredGeneration>> SqliteStorage::stored(BlockingToken& token, const JobKey& job,
                                                             StreamBase base) {
-  auto store = existing(token, job);
-  if (!store.ok() && store.error().code() == ErrorCode::not_found) {
-    return std::vector<StoredGeneration>();
+  auto known = catalogue_->find(job);
+  if (!known.ok()) return std::vector<StoredGeneration>();
+  if (known->parts.empty()) {
+    LGR_TRY(const Retained retained, catalogue_->retained(token, *known));
+    std::vector<StoredGeneration> generations;
+    for (const auto& [id, stream] : retained.streams) {
+      if (id.base == base) generations.push_back(as_generation(stream));
+    }
+    return generations;
   }
-  if (!store.ok()) return store.error();
-  return (*store)->stored(token, base);
+  LGR_TRY(auto store, open_job(token, *known));
+  return store->stored(token, base);
 }
 
 Result<std::vector<IngestOutcome>> SqliteStorage::apply(BlockingToken& token, const JobKey& job,
@@ -199,9 +207,15 @@ Result<std::vector<IngestOutcome>> SqliteStorage::apply(BlockingToken& token, co
   LGR_TRY(Catalogue::Job known, catalogue_->add_job(token, job));
   LGR_TRY(auto store, open_job(token, known));
   auto outcomes = store->apply(token, items, full);
-  if (full || (!outcomes.ok() && outcomes.error().code() == ErrorCode::no_space)) {
-    counters_.no_space.fetch_add(1);
+  const bool no_space = !outcomes.ok() && outcomes.error().code() == ErrorCode::no_space;
+  if (no_space != write_failed_full_.exchange(no_space)) {
+    if (no_space) {
+      LGR_ERROR("disk full, nothing can be stored error=\"{}\"", outcomes.error().message());
+    } else {
+      LGR_INFO("disk has room again, blocks are stored");
+    }
   }
+  if (full || no_space) counters_.no_space.fetch_add(1);
   return outcomes;
 }
 
@@ -223,6 +237,12 @@ Result<bool> SqliteStorage::maintain(BlockingToken& token) {
   }
   stores.clear();
   note_missing(token);
+  nearly_full();  // so that status and log say it also while nobody writes
+  if (auto again = retain(token); again.ok()) {
+    more = more || *again;
+  } else {
+    failed = again.error().with_context("retention");
+  }
   measure(token);
   // One job's trouble keeps no other from being sealed, but the caller is told.
   if (failed) return *failed;
@@ -255,6 +275,31 @@ Result<JobKey> SqliteStorage::job_of(BlockingToken& token, const std::string& te
   LGR_TRY(auto jobs, catalogue_->jobs_of(token, tenant, stream));
   if (jobs.empty()) return Error(ErrorCode::not_found, "no stream " + to_text(stream));
   return jobs.front();
+}
+
+Status SqliteStorage::add_clock_readings(BlockingToken& token,
+                                         const std::vector<HostClock>& readings) {
+  return catalogue_->add_clock_readings(token, readings);
+}
+
+Result<std::vector<ClockReading>> SqliteStorage::clock_history(BlockingToken& token,
+                                                               const std::string& tenant,
+                                                               const std::string& host) {
+  return catalogue_->clock_history(token, tenant, host);
+}
+
+void SqliteStorage::set_limits(const StorageLimits& limits) {
+  min_free_bytes_.store(limits.min_free_bytes);
+  {
+    std::lock_guard lock(retention_mutex_);
+    retention_ = limits.retention;
+  }
+  std::lock_guard lock(mutex_);
+  options_.jobs.max_part_bytes = limits.max_part_bytes;
+  options_.jobs.max_part_age = limits.max_part_age;
+  for (const auto& [key, open] : open_) {
+    open.store->set_part_limits(limits.max_part_bytes, limits.max_part_age);
+  }
 }
 
 void SqliteStorage::measure(BlockingToken&) {
@@ -290,6 +335,10 @@ StorageStats SqliteStorage::stats() const {
   stats.bytes = counters_.bytes.load();
   stats.quarantined = counters_.quarantined.load();
   stats.vanished = counters_.vanished.load();
+  stats.retired = counters_.retired.load();
+  stats.retired_bytes = counters_.retired_bytes.load();
+  stats.free_bytes = options_.free_bytes(options_.data_dir);
+  stats.read_only = full_.load() || write_failed_full_.load();
   return stats;
 }
 

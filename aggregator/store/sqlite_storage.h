@@ -9,15 +9,26 @@
 #include <optional>
 #include <string>
 
+#include "aggregator/store/ballast.h"
 #include "aggregator/store/catalogue.h"
 #include "aggregator/store/job_store.h"
+#include "aggregator/store/retention.h"
 #include "aggregator/store/storage.h"
 #include "common/base/clock.h"
 
 namespace logarithm::aggregator {
 
+// What can be changed while it runs.
+struct StorageLimits {
+  std::uint64_t min_free_bytes = 2ull << 30;
+  std::uint64_t max_part_bytes = 4ull << 30;
+  std::chrono::nanoseconds max_part_age{0};
+  RetentionLimits retention;
+};
+
 struct SqliteStorageOptions {
   std::string data_dir;
+  RetentionLimits retention;
   JobStoreOptions jobs;
   std::size_t max_open_jobs = 128;  // the least recently used are closed
   // Below so many free bytes blocks are refused (retryable) while queries and small facts go on.
@@ -45,7 +56,12 @@ class SqliteStorage final : public Storage {
   Result<JobSummary> summary(BlockingToken&, const JobKey& job) override;
   Result<std::shared_ptr<JobSnapshot>> snapshot(BlockingToken&, const JobKey& job) override;
   Result<JobKey> job_of(BlockingToken&, const std::string& tenant, StreamId stream) override;
+  Status add_clock_readings(BlockingToken&, const std::vector<HostClock>& readings) override;
+  Result<std::vector<ClockReading>> clock_history(BlockingToken&, const std::string& tenant,
+                                                  const std::string& host) override;
   StorageStats stats() const override;
+  // Takes effect with the next commit and the next upkeep. Any thread.
+  void set_limits(const StorageLimits& limits);
   std::uint64_t losses() const override { return counters_.losses.load(); }
 
   // Files moved aside since start, failed seals and the like, for /metrics.
@@ -53,7 +69,11 @@ class SqliteStorage final : public Storage {
 
  private:
   SqliteStorage(SqliteStorageOptions options, const Clock& clock)
-      : options_(std::move(options)), clock_(clock) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        ballast_(options_.data_dir + "/ballast"),
+        min_free_bytes_(options_.min_free_bytes),
+        retention_(options_.retention) {}
   std::string directory_of(const JobKey& job) const;
   // Reads every shard file once: jobs and streams that the catalogue lacks are added.
   Status scan(BlockingToken&);
@@ -66,9 +86,16 @@ class SqliteStorage final : public Storage {
   Result<std::shared_ptr<JobStore>> open_job(BlockingToken&, const Catalogue::Job& job);
   bool nearly_full();
   void measure(BlockingToken&);
+  // sqlite_storage_retention.cpp: one step, true when there is more to do.
+  Result<bool> retain(BlockingToken&);
+  std::vector<PartFile> part_files(BlockingToken&);
+  Status take_step(BlockingToken&, const RetentionStep& step);
+  Status forget_old(BlockingToken&);
+  std::optional<std::uint64_t> free_soon();
 
-  const SqliteStorageOptions options_;
+  SqliteStorageOptions options_;  // `jobs` under mutex_, the rest as it was at the start
   const Clock& clock_;
+  Ballast ballast_;  // upkeep only
   std::unique_ptr<Catalogue> catalogue_;
   mutable StoreCounters counters_;
 
@@ -83,6 +110,15 @@ class SqliteStorage final : public Storage {
   mutable std::mutex measured_mutex_;
   StorageStats measured_;  // what only a worker can measure
   std::atomic<bool> full_{false};
+  std::atomic<bool> write_failed_full_{false};  // the last commit found no space
+  std::atomic<std::uint64_t> min_free_bytes_;
+  mutable std::mutex retention_mutex_;
+  RetentionLimits retention_;
+  // Upkeep only.
+  MonotonicTime next_retention_{}, next_forget_{};
+  // Readers keep the room of unlinked shards for a while: until then it counts as freed.
+  std::uint64_t expected_free_ = 0;
+  MonotonicTime expected_until_{};
 };
 
 }  // namespace logarithm::aggregator

@@ -46,7 +46,22 @@ struct StorageStats {
   std::uint64_t shards = 0, open_shards = 0, blocks = 0, inbox_blocks = 0;
   std::uint64_t lines = 0, bytes = 0;  // ingested since start: lines, raw bytes
   std::uint64_t disk_bytes = 0, wal_bytes = 0;
-  std::uint64_t quarantined = 0, vanished = 0;  // shards since start: damaged; removed or replaced
+  std::uint64_t quarantined = 0, vanished = 0;   // shards since start: damaged; removed or replaced
+  std::uint64_t retired = 0, retired_bytes = 0;  // shards that retention unlinked since start
+  std::optional<std::uint64_t> free_bytes;       // of the data directory's disk
+  bool read_only = false;                        // blocks are refused for want of space
+};
+
+// A host's clock as an agent and the aggregator measured it together.
+struct ClockReading {
+  UnixNanos at = 0;         // aggregator's clock
+  std::int64_t offset = 0;  // aggregator's clock minus the host's, nanoseconds
+  std::int64_t error = 0;   // by how much that may be wrong, either way
+  bool operator==(const ClockReading&) const = default;
+};
+struct HostClock {
+  std::string tenant, host;
+  ClockReading reading;
 };
 
 // ---- query
@@ -162,6 +177,13 @@ class Storage {
   virtual Result<std::shared_ptr<JobSnapshot>> snapshot(BlockingToken&, const JobKey& job) = 0;
   // The job that holds a stream (for context by line id); not_found otherwise.
   virtual Result<JobKey> job_of(BlockingToken&, const std::string& tenant, StreamId stream) = 0;
+
+  // Keeps readings of clocks as history; old ones are forgotten (30 days).
+  virtual Status add_clock_readings(BlockingToken&, const std::vector<HostClock>& readings) = 0;
+  // A host's clock history, ascending by `at`; empty when nothing is known. A reading stands until
+  // the next: between two the clock moved by no more than what they differ in.
+  virtual Result<std::vector<ClockReading>> clock_history(BlockingToken&, const std::string& tenant,
+                                                          const std::string& host) = 0;
 
   virtual StorageStats stats() const = 0;  // thread-safe, does not block
   // Grows when something that was acknowledged may not be stored any more (a damaged or vanished

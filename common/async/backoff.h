@@ -7,30 +7,46 @@
 
 namespace logarithm {
 
-// Delays between attempts: "full jitter" exponential, a uniform value in [0, min(cap, base * 2^n)],
-// so that a fleet that lost its server does not return in step. Pure: the owner sleeps. With one
-// seed the delays are always the same.
+// Delays between attempts of a fleet that lost its server: rounds of base, 2 base, 4 base … cap,
+// one attempt in each round, at a place that is drawn once (uniform in [0, 1), from 0). So whenever
+// the server comes back, the fleet is spread evenly over what is left of one round and the next:
+// peak to mean stays under 3 in 100 ms (case 73). Drawing each delay anew ("full jitter") gives a
+// long tail instead, and 9. Pure: the owner sleeps. With one seed the delays are always the same.
 class Backoff {
  public:
   Backoff(std::chrono::nanoseconds base, std::chrono::nanoseconds cap, std::uint64_t seed)
-      : base_(base), cap_(cap), ceiling_(std::min(base, cap)), random_(seed) {}
+      : base_(std::min(base, cap)), cap_(cap), random_(seed) {
+    reset();
+  }
 
   // The delay before the next attempt.
   std::chrono::nanoseconds next() {
-    const std::chrono::nanoseconds ceiling = ceiling_;
-    ceiling_ = ceiling_ > cap_ / 2 ? cap_ : ceiling_ * 2;
-    // Not uniform_int_distribution: its values differ between standard libraries.
-    const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>(ceiling.count(), 0)) + 1;
-    return std::chrono::nanoseconds(static_cast<std::int64_t>(random_() % span));
+    const std::chrono::nanoseconds rest = before_ - part(before_);
+    const std::chrono::nanoseconds delay = part(round_);
+    before_ = round_;
+    round_ = round_ > cap_ / 2 ? cap_ : round_ * 2;
+    return rest > std::chrono::nanoseconds::max() - delay ? cap_ : rest + delay;
   }
 
-  // An attempt worked: start again from the base.
-  void reset() { ceiling_ = std::min(base_, cap_); }
+  // An attempt worked: start again from the base, at another place.
+  void reset() {
+    before_ = std::chrono::nanoseconds(0);
+    round_ = base_;
+    // Not uniform_int_distribution: its values differ between standard libraries.
+    place_ = random_() >> 44;
+  }
 
  private:
-  std::chrono::nanoseconds base_;
-  std::chrono::nanoseconds cap_;
-  std::chrono::nanoseconds ceiling_;
+  // How much of a round passes before the attempt.
+  std::chrono::nanoseconds part(std::chrono::nanoseconds round) const {
+    constexpr std::int64_t kSteps = std::int64_t{1} << 20;
+    const auto place = static_cast<std::int64_t>(place_);
+    return std::chrono::nanoseconds(round.count() / kSteps * place +
+                                    round.count() % kSteps * place / kSteps);
+  }
+
+  std::chrono::nanoseconds base_, cap_, before_{0}, round_{0};
+  std::uint64_t place_ = 0;  // of 2^20
   std::mt19937_64 random_;
 };
 

@@ -96,6 +96,12 @@ struct Heartbeat {
   std::vector<NotCaptured> not_captured;  // the whole list
   std::uint64_t spool_bytes = 0;
   std::vector<std::string> rule_problems;  // rules that are disabled: "file:line: path: what"
+  // Why the last reload kept the former configuration, and what needs a restart.
+  std::vector<std::string> config_problems;
+  // As of the newest exchange (ClockReply): the aggregator's clock minus the agent's, and by how
+  // much that may be wrong; nanoseconds. No error: not known yet.
+  std::int64_t clock_offset = 0;
+  std::optional<std::int64_t> clock_error;
 };
 
 // Asks to be told (by Flushed) when everything sent before is stored.

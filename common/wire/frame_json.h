@@ -73,6 +73,9 @@ void fields(auto& v, Is<Heartbeat> auto& m) {
   v.list("not_captured", m.not_captured);
   v.may("spool_bytes", m.spool_bytes);
   v.may("rule_problems", m.rule_problems);
+  v.may("config_problems", m.config_problems);
+  v.may("clock_offset", m.clock_offset);
+  v.may("clock_error", m.clock_error);
 }
 
 void fields(auto& v, Is<Flush> auto& m) { v.need("id", m.id); }

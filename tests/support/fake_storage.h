@@ -30,6 +30,18 @@ class FakeStorage final : public aggregator::Storage {
   }
   Result<bool> maintain(BlockingToken&) override { return false; }
   std::uint64_t losses() const override { return 0; }
+  Status add_clock_readings(BlockingToken&,
+                            const std::vector<aggregator::HostClock>& readings) override {
+    for (const aggregator::HostClock& one : readings) {
+      clocks_[{one.tenant, one.host}].push_back(one.reading);
+    }
+    return {};
+  }
+  Result<std::vector<aggregator::ClockReading>> clock_history(BlockingToken&,
+                                                              const std::string& tenant,
+                                                              const std::string& host) override {
+    return clocks_[{tenant, host}];
+  }
   Result<std::vector<JobKey>> jobs(BlockingToken&, const std::string& tenant) override {
     std::vector<JobKey> out;
     for (const auto& [key, job] : jobs_) {

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "agent/settings.h"
 #include "tests/support/temp_dir.h"
 
 namespace logarithm::agent::test {
@@ -65,6 +66,50 @@ TEST_CASE("AgentConfig: the token is never printed") {
   AgentConfig config;
   config.token = "secret-token";
   CHECK(print_config(config).find("secret-token") == std::string::npos);
+}
+
+TEST_CASE("Reload: any mistake of the agent's files is an error, and nothing is taken in part") {
+  const TempDir dir;
+  CommandLine line;
+  line.config = dir.file("agent.yaml");
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(dir.file(name)) << text;
+  };
+  CHECK(!reload_settings(line).ok());  // gone
+  write("rules.yaml", "rules: [{name: x, match: 'a(?P<b>c)', fields: {b: string}}]\n");
+  write("agent.yaml", "rules: [" + dir.file("rules.yaml") + "]\n");
+  const auto good = reload_settings(line);
+  REQUIRE(good.ok());
+  CHECK(good->rules->size() > 1);
+  CHECK(good->rule_problems.empty());
+  for (const char* bad : {"rules: [{name: x, match: '('}]", "rules: [", "- 3"}) {
+    CAPTURE(bad);
+    write("rules.yaml", bad);
+    CHECK(!reload_settings(line).ok());
+    config::Problems problems;
+    const auto started = load_settings(line, problems);  // at the start such a rule is left out
+    REQUIRE(started.ok());
+    CHECK(problems.empty());
+    CHECK(!started->rule_problems.empty());
+  }
+}
+
+TEST_CASE("Reload: what only a start takes in is named, the command line goes over the file") {
+  const TempDir dir;
+  CommandLine line;
+  line.config = dir.file("agent.yaml");
+  std::ofstream(line.config) << "aggregator: ws://h:1\nhost: x\nspool: {max_bytes: 2GiB}\n"
+                                "log_level: error\ndiscover: {kernel_log: false}\n";
+  AgentConfig running;
+  running.host = "looked-up";
+  auto wanted = reload_settings(line);
+  REQUIRE(wanted.ok());
+  CHECK(needs_restart(running, wanted->config) == std::vector<std::string>{"aggregator", "host"});
+  line.aggregator = running.aggregator;
+  wanted = reload_settings(line);
+  CHECK(needs_restart(running, wanted->config) == std::vector<std::string>{"host"});
+  CHECK(wanted->config.log_level == LogThreshold::error);
+  CHECK(!wanted->config.discover.kernel_log);
 }
 
 }  // namespace logarithm::agent::test

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "common/async/worker_pool.h"
@@ -101,6 +102,71 @@ TEST_CASE_FIXTURE(Fixture, "Collector: once the spool can be written again nothi
   CHECK(collector->stats().write_retries == retries);
   CHECK(collector->stats().lines == 3);
   CHECK(spool->stats().unacked_blocks == 1);
+}
+
+Reconfiguration with_files(const test::TempDir& dir, const std::string& glob,
+                           const std::string& path) {
+  static std::vector<RuleProblem> problems;
+  Reconfiguration out;
+  out.rules = RuleSet::build({}, problems);
+  out.processes = false;
+  out.poll = milliseconds(100);
+  out.files = {{.glob = dir.file(glob), .job = "j", .path = path}};
+  out.spool_max_bytes = 1u << 30;
+  out.spool_segment_bytes = 8u << 20;
+  return out;
+}
+
+TEST_CASE_FIXTURE(Fixture, "Collector: a reload follows what the new configuration names") {
+  std::ofstream(dir.file("b.out")) << "four\nfive\n";
+  turns(seconds(3));
+  CHECK(collector->stats().lines == 3);
+
+  const Status changed = pool.run_and_wait([&](BlockingToken& token) {
+    return collector->reconfigure(token, with_files(dir, "*.out", ""));
+  });
+  CHECK(changed.ok());
+  turns(seconds(3));
+  CHECK(collector->stats().lines == 5);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Collector: a configuration that is no good changes nothing") {
+  turns(seconds(3));
+  const Status refused = pool.run_and_wait([&](BlockingToken& token) {
+    return collector->reconfigure(token, with_files(dir, "*.out", "rank-(?P<rank"));
+  });
+  CHECK(!refused.ok());
+  std::ofstream(dir.file("a.log"), std::ios::app) << "four\n";
+  turns(seconds(3));
+  CHECK(collector->stats().lines == 4);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "case 77: Collector: reloads between any two turns lose and repeat nothing") {
+  constexpr int kFiles = 100, kRounds = 40;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int file = 0; file < kFiles; ++file) {
+      const std::string name = "w" + std::to_string(file) + ".log";
+      std::ofstream(dir.file(name), std::ios::app) << "file " << file << " line " << round;
+      if (round % 3 != 0) std::ofstream(dir.file(name), std::ios::app) << "\n";
+    }
+    // A name more and a name less, so that targets come and go.
+    const Status changed = pool.run_and_wait([&](BlockingToken& token) {
+      return collector->reconfigure(token, with_files(dir, round % 2 == 0 ? "*.log" : "w*", ""));
+    });
+    REQUIRE(changed.ok());
+    turns(milliseconds(100));
+  }
+  for (int file = 0; file < kFiles; ++file) {
+    std::ofstream(dir.file("w" + std::to_string(file) + ".log"), std::ios::app) << "\n";
+  }
+  turns(seconds(5));
+  std::uint64_t size = 0;
+  for (int file = 0; file < kFiles; ++file) {
+    size += std::filesystem::file_size(dir.file("w" + std::to_string(file) + ".log"));
+  }
+  CHECK(collector->stats().bytes == size + 14);  // a.log has 14 bytes
+  CHECK(collector->stats().gaps == 0);
 }
 
 }  // namespace

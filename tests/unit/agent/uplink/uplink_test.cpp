@@ -278,23 +278,6 @@ TEST_CASE("Uplink: case 74, hurry ends the wait, tries once and ends") {
   CHECK(f.spool->stats().unacked_blocks == 1);
 }
 
-TEST_CASE(
-    "Uplink: case 73, after a loss a fleet comes back spread over the first second and later") {
-  std::vector<int> histogram(50, 0);
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-    Backoff backoff(1s, 30s, seed);
-    // The server is away for five seconds.
-    std::chrono::nanoseconds at{0};
-    while (at < 5s) at += backoff.next();
-    const auto bucket = static_cast<std::size_t>((at - 5s) / 100ms);
-    if (bucket < histogram.size()) ++histogram[bucket];
-  }
-  int total = 0;
-  for (const int count : histogram) total += count;
-  const int peak = *std::max_element(histogram.begin(), histogram.end());
-  CHECK(peak * static_cast<int>(histogram.size()) < 3 * total);
-}
-
 TEST_CASE("Uplink: a connection that breaks at any send loses and repeats nothing that was acked") {
   for (std::int64_t nth = 0; nth < 40; ++nth) {
     CAPTURE(nth);

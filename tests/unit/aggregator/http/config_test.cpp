@@ -4,6 +4,7 @@
 
 #include "aggregator/aggregator_config.h"
 #include "aggregator/data_lock.h"
+#include "aggregator/settings.h"
 #include "tests/support/temp_dir.h"
 
 namespace logarithm::aggregator {
@@ -45,6 +46,50 @@ TEST_CASE("AggregatorConfig: an address that others can reach needs a token") {
     CAPTURE(bad);
     CHECK(!parse_listen(bad).ok());
   }
+}
+
+TEST_CASE("AggregatorConfig: retention and what else a reload takes are read and printed") {
+  test::TempDir dir;
+  const std::string file = dir.file("a.yaml");
+  std::ofstream(file) << "retention: {max_age: 30d, max_bytes: 1GiB, min_free: 5GiB}\n"
+                         "store: {part_age: 1d}\nlog_level: warning\n";
+  AggregatorConfig config;
+  config::Problems problems;
+  REQUIRE(load_config(file, config, problems).ok());
+  CHECK(config::to_string(problems) == "");
+  CHECK(config.retention.max_age == std::chrono::hours(24 * 30));
+  CHECK(config.retention.max_bytes == 1ull << 30);
+  CHECK(config.store.part_age == std::chrono::hours(24));
+  std::ofstream(file) << print_config(config);
+  AggregatorConfig again;
+  REQUIRE(load_config(file, again, problems).ok());
+  CHECK(config::to_string(problems) == "");
+  CHECK(print_config(again) == print_config(config));
+}
+
+TEST_CASE("Reload: any mistake of the aggregator's file is an error with all of them") {
+  test::TempDir dir;
+  CommandLine line;
+  line.config = dir.file("a.yaml");
+  CHECK(!reload_settings(line).ok());  // gone
+  std::ofstream(line.config) << "query: {deadline: soon}\nstray: 1\n";
+  const auto refused = reload_settings(line);
+  REQUIRE(!refused.ok());
+  CHECK(refused.error().message().find("deadline") != std::string::npos);
+  CHECK(refused.error().message().find("stray") != std::string::npos);
+  ReloadState state;
+  state.note(Status(refused.error()));
+  CHECK(state.failed == 1);
+  CHECK(state.problems.size() == 2);
+  std::ofstream(line.config) << "query: {deadline: 3s}\nlisten: 127.0.0.1:9\n";
+  const auto good = reload_settings(line);
+  REQUIRE(good.ok());
+  CHECK(needs_restart(AggregatorConfig(), *good) == std::vector<std::string>{"listen"});
+  state.note(Status());
+  CHECK(!state.last_failed);
+  CHECK(state.problems.empty());
+  line.listen = "127.0.0.1:7400";  // the command line goes over the file
+  CHECK(needs_restart(AggregatorConfig(), *reload_settings(line)).empty());
 }
 
 TEST_CASE("DataLock: a second holder is refused, and may come when the first has gone") {

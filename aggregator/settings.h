@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "aggregator/aggregator_config.h"
+#include "aggregator/http/json_text.h"
+
+namespace logarithm::aggregator {
+
+// What the command line says; it goes over the file, again with every reload.
+struct CommandLine {
+  std::string config;  // the file; empty: none
+  std::string listen, data_dir, ready_file;
+};
+
+// Reads file and command line. Error: the file cannot be read or is no YAML; else `problems` has
+// what is wrong. Blocks.
+Result<AggregatorConfig> load_settings(const CommandLine& line, config::Problems& problems);
+// The same for a reload, where any mistake is an Error with all of them: what runs stays.
+Result<AggregatorConfig> reload_settings(const CommandLine& line);
+// Keys that differ and that only a start takes in, as the file names them.
+std::vector<std::string> needs_restart(const AggregatorConfig& running,
+                                       const AggregatorConfig& wanted);
+
+// Reads the configuration again; called on a thread that may block.
+using SettingsSource = std::function<Result<AggregatorConfig>()>;
+
+// How the reloads (SIGHUP) went, for status and metrics. I/O thread.
+struct ReloadState {
+  std::uint64_t succeeded = 0, failed = 0;
+  bool last_failed = false;
+  std::vector<std::string> problems;       // why the last one kept the former configuration
+  std::vector<std::string> needs_restart;  // keys that the last one found changed
+
+  void note(const Status& reloaded);
+  void write_status(JsonWriter& out) const;
+  void write_metrics(std::string& out) const;
+};
+
+}  // namespace logarithm::aggregator
