@@ -2,7 +2,8 @@
 """Builds and runs the tests; prints every failure and ends with `N passed, N failed`.
 
     run.py              lint, unit tests (dev), end-to-end tests (release): what ./test runs
-    run.py --ci         the same, then the unit tests under ASan+UBSan and a clang build
+    run.py --ci         the same, then the unit tests under ASan+UBSan, a clang build, the fuzz
+                        targets
     run.py --fuzz       builds the fuzz targets and runs each for 30 s, nothing else
 """
 import glob
@@ -76,13 +77,14 @@ def compile_tests(preset):
 
 
 def end_to_end():
-    for path in sorted(glob.glob(os.path.join(ROOT, "tests/e2e/*_test.py"))):
+    tests = glob.glob(os.path.join(ROOT, "tests/e2e/*_test.py")) + glob.glob(os.path.join(ROOT, "tests/spmd/*_test.py"))
+    for path in sorted(tests):
         name = os.path.relpath(path, ROOT)
         run(name, [sys.executable, path], {"LGR_BIN": os.path.join(ROOT, "build/release/bin")})
 
 
 def fuzz():
-    if not build("fuzz"):
+    if not build("fuzz", "fuzz"):
         return
     for program in sorted(glob.glob(os.path.join(ROOT, "build/fuzz/bin/*_fuzz"))):
         name = os.path.basename(program)
@@ -90,7 +92,7 @@ def fuzz():
         os.makedirs(corpus, exist_ok=True)
         seeds = os.path.join(ROOT, "tests/fuzz/corpus", name)
         run(name, [program, f"-max_total_time={FUZZ_SECONDS}", "-rss_limit_mb=2048", "-timeout=10",
-                   "-print_final_stats=1", corpus] + ([seeds] if os.path.isdir(seeds) else []))
+                   "-print_final_stats=1", f"-artifact_prefix={corpus}.", corpus] + ([seeds] if os.path.isdir(seeds) else []))
 
 
 def everything():
@@ -104,6 +106,7 @@ def everything():
         if build("asan"):
             doctests("asan", {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
         build("clang")
+        fuzz()
 
 
 def main():

@@ -20,7 +20,7 @@ struct Shape {
   bool slurm_step = false;
 };
 
-// A shape that says all there is to say: the first that matches ends the search.
+// A shape that says all there is to say, but perhaps the attempt: the first that matches counts.
 constexpr Shape kWholeShapes[] = {
     // {log_dir}/{run_id}_{random}/attempt_{N}/{local_rank}/stdout.log
     {R"re((?:/(?P<run_id>[^/]+)_[a-z0-9_]{8})?/attempt_(?P<attempt>\d+)/(?P<local_rank>\d+)/(?P<stream>stdout|stderr|error)\.(?:log|json))re" LGR_ROTATED},
@@ -144,12 +144,16 @@ PathAttributes path_shape(std::string_view given) {
     if (!whole->stream.empty()) out.stream = whole->stream;
     out.slurm_step = whole->slurm_step;
   } else {
-    for (const CompiledShapes* shapes : {&kRank, &kStream, &kAttempt}) {
+    for (const CompiledShapes* shapes : {&kRank, &kStream}) {
       const CompiledShape* shape = first_match(*shapes, path, groups);
       if (shape == nullptr) continue;
       take_groups(path, shape->regex, groups, out);
       out.needs_family = out.needs_family || shape->needs_family;
     }
+  }
+  if (!out.attempt) {
+    const CompiledShape* shape = first_match(kAttempt, path, groups);
+    if (shape != nullptr) take_groups(path, shape->regex, groups, out);
   }
   if (!given.starts_with('/') && !out.family.empty()) out.family.erase(0, 1);
   return out;

@@ -288,4 +288,8 @@ std::optional<ProcFileFacts> regular_file(BlockingToken&, const std::string& pat
   return facts_of(status);
 }
 
+bool is_denied(const std::string& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
+
 }  // namespace logarithm::agent

@@ -103,4 +103,7 @@ class ProcFs {
 // stat(2) that follows links; nullopt unless it is a regular file.
 std::optional<ProcFileFacts> regular_file(BlockingToken&, const std::string& path);
 
+// The file is there, and may not be read by us.
+bool is_denied(const std::string& path);
+
 }  // namespace logarithm::agent

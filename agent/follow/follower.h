@@ -28,14 +28,16 @@ namespace logarithm::agent {
 
 struct FollowOptions {
   std::string tenant = "default";
-  bool once = false;                            // read to the end, close, be finished()
-  std::size_t read_bytes = 256u << 10;          // of one file, before the next has its turn
-  std::size_t step_bytes = 4u << 20;            // of one step
-  std::size_t block_bytes = 256u << 10;         // raw bytes after which a block is cut
-  std::chrono::milliseconds block_age{50};      // … or this long after its first line
-  std::chrono::milliseconds idle_flush{1000};   // an unfinished line leaves after this
-  std::chrono::milliseconds exit_wait{1000};    // quiet time after the writer's exit
-  std::chrono::milliseconds scan_wait{2000};    // bytes after the writer's exit wait for a scan
+  bool once = false;                           // read to the end, close, be finished()
+  std::size_t read_bytes = 256u << 10;         // of one file, before the next has its turn
+  std::size_t read_lines = 4096;               // … fewer bytes where lines are short
+  std::size_t step_bytes = 4u << 20;           // of one step
+  std::chrono::milliseconds step_time{100};    // … and how long it reads: others wait for its end
+  std::size_t block_bytes = 256u << 10;        // raw bytes after which a block is cut
+  std::chrono::milliseconds block_age{50};     // … or this long after its first line
+  std::chrono::milliseconds idle_flush{1000};  // an unfinished line leaves after this
+  std::chrono::milliseconds exit_wait{1000};   // quiet time after the writer's exit
+  std::chrono::milliseconds scan_wait{2000};   // bytes after the writer's exit wait for a scan
   std::chrono::milliseconds rotate_wait{5000};  // quiet time before a vanished file is given up
   std::chrono::milliseconds copy_wait{2000};    // a possible copytruncate copy is not read for this
   std::chrono::milliseconds poll{1000};         // look at everything this often, woken or not
@@ -162,6 +164,7 @@ class Follower {
   std::optional<std::uint64_t> lost_lines(BlockingToken& token, Tail& tail);
 
   // follower_read.cpp: reading
+  std::size_t read_size(const Tail& tail) const;
   Status read_one(BlockingToken& token, Tail& tail, StepReport& report);
   bool has_living_writer(const FollowTarget& target) const;
   bool waits_for_scan(BlockingToken& token, Tail& tail);

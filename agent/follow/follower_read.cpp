@@ -50,6 +50,13 @@ Status Follower::run_endings(BlockingToken& token, StepReport& report) {
   return {};
 }
 
+// Lines cost more than bytes.
+std::size_t Follower::read_size(const Tail& tail) const {
+  constexpr double kLeast = 16u << 10;
+  const double wanted = tail.writer->average_line() * static_cast<double>(options_.read_lines);
+  return std::min(options_.read_bytes, static_cast<std::size_t>(std::max(wanted, kLeast)));
+}
+
 // One read of a live file.
 Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) {
   if (!tail.file.is_open()) return {};
@@ -58,7 +65,7 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   if (tail.cut) count_writes();
   const std::uint64_t events = tail.cut ? tail.cut->events() : 0;
   const TailedFile::Outcome outcome =
-      tail.file.read(token, *tail.writer, options_.read_bytes, buffer_, observed, now_, wall_);
+      tail.file.read(token, *tail.writer, read_size(tail), buffer_, observed, now_, wall_);
   tail.read_turn = turn_;
   report.bytes += outcome.bytes;
   if (outcome.change == FileChange::lost) {
@@ -152,7 +159,8 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
   while (!ready.empty() && budget > 0) {
     std::vector<Tail*> again;
     for (Tail* tail : ready) {
-      if (budget == 0) {
+      if (budget == 0 || clock_.now() - now_ >= options_.step_time) {
+        budget = 0;
         again.push_back(tail);
         continue;
       }

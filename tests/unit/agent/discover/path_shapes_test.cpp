@@ -60,6 +60,8 @@ TEST_CASE("Path shapes: launchers' and home-grown names give rank, attempt and s
       {"/scratch/2026-03-04-05:06:07_rank3.log", 3, {}, {}, "", ""},
       {"/scratch/err_rank3.log", 3, {}, {}, "stderr", ""},
       {"/scratch/attempt-2/rank-3.log", 3, {}, 2, "", ""},
+      {"/scratch/attempt-2/slurm-77.out", {}, {}, 2, "stdout", "77"},
+      {"/scratch/attempt_1/kernel.log", {}, {}, 1, "kernel", ""},
       {"/scratch/local_rank_1.log", {}, 1, {}, "", ""},
       {"/scratch/local_rank_1.err", {}, 1, {}, "stderr", ""},
       {"/var/log/kern.log", {}, {}, {}, "kernel", ""},

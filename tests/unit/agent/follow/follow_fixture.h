@@ -25,20 +25,21 @@ namespace logarithm::test {
 
 using namespace logarithm::agent;
 
-// Both clocks move only by advance(). The wall clock starts at the real time, because files carry
-// real stamps.
+// Both clocks move only by advance(), and by `tick` at each look. The wall clock starts at the real
+// time, because files carry real stamps.
 class FollowClock final : public Clock {
  public:
-  MonotonicTime now() const override { return now_; }
+  MonotonicTime now() const override { return now_ += tick; }
   UnixNanos wall_now() const override { return wall_; }
   boost::asio::awaitable<void> sleep_until(MonotonicTime) override { co_return; }
   void advance(std::chrono::nanoseconds by) {
     now_ += by;
     wall_ += by.count();
   }
+  std::chrono::nanoseconds tick{0};
 
  private:
-  MonotonicTime now_{std::chrono::hours(1)};
+  mutable MonotonicTime now_{std::chrono::hours(1)};
   UnixNanos wall_ = SystemClock().wall_now();
 };
 

@@ -401,6 +401,24 @@ TEST_CASE("case 21: a rename that is rolled back repeats nothing") {
   CHECK(f.streams().size() == 1);
 }
 
+TEST_CASE("Follower: a turn ends in time, however much there is to read") {
+  FollowFixture f;
+  f.append("a.log", std::string(1u << 20, '\n'));
+  f.glob("a");
+  f.run();
+  f.append("a.log", std::string(1u << 20, '\n'));
+  f.clock.tick = std::chrono::milliseconds(30);
+
+  const StepReport report = f.step();
+
+  CHECK(report.more);
+  CHECK(report.bytes > 0);
+  CHECK(report.bytes <= 64u << 10);  // four reads of short lines
+  f.clock.tick = {};
+  f.run();
+  CHECK(f.texts().size() == 2u << 20);
+}
+
 TEST_CASE("case 23: a deleted file is bounded by unread bytes and by age, with a gap") {
   FollowFixture f;
   f.options.deleted_bytes = 1000;
