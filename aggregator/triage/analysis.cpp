@@ -5,6 +5,11 @@
 #include <map>
 
 namespace logarithm::aggregator::triage {
+namespace {
+
+constexpr std::size_t kMany = 8;  // iterations, of which one step may be out of the way
+
+}  // namespace
 
 Analysis::Analysis(const Facts& given)
     : facts(given),
@@ -43,10 +48,17 @@ std::optional<std::int64_t> longest_step(const Facts& facts) {
   std::optional<std::int64_t> out;
   for (const RankFacts& rank : facts.ranks) {
     if (rank.iterations.size() < 3) continue;
+    std::int64_t longest = 0, second = 0;
     for (std::size_t i = 1; i < rank.iterations.size(); ++i) {
       const std::int64_t step = rank.iterations[i].time - rank.iterations[i - 1].time;
-      out = std::max(out.value_or(0), step);
+      if (step > longest) {
+        second = longest;
+        longest = step;
+      } else {
+        second = std::max(second, step);
+      }
     }
+    out = std::max(out.value_or(0), rank.iterations.size() > kMany ? second : longest);
   }
   return out;
 }

@@ -33,7 +33,8 @@ std::string phase_of(const Analysis& analysis);
 std::optional<std::int64_t> common_iteration(const Facts& facts);
 
 // The longest time between two neighbouring iterations that a rank said, over all ranks;
-// nanoseconds. nullopt when no rank said three.
+// nanoseconds. Of many the longest but one: a single hiccup measures nothing. nullopt when no rank
+// said three.
 std::optional<std::int64_t> longest_step(const Facts& facts);
 
 // Ranks that broke together, or were the first to.
@@ -43,6 +44,7 @@ struct Candidate {
   const RankFacts* at = nullptr;     // of which `when` is
   Span when;                         // on its clock
   const EventFact* event = nullptr;  // that shows it; nullptr: what is missing shows it
+  std::optional<LineRef> line;       // that shows it, when it is no event
   std::string claim;
   double confidence = 0;
   std::optional<std::int64_t> iteration;

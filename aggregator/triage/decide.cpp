@@ -14,6 +14,8 @@ namespace logarithm::aggregator::triage {
 namespace {
 
 constexpr std::size_t kLinesShown = 3;  // of a row that stands for many
+// Beside the worst straggler those count that are late by this part of it.
+constexpr std::int64_t kWorthNaming = 4;
 
 void add_root(Verdict& verdict, const Candidate& candidate) {
   Evidence evidence;
@@ -23,6 +25,8 @@ void add_root(Verdict& verdict, const Candidate& candidate) {
   if (candidate.ranks.size() == 1) evidence.rank = candidate.ranks.front();
   if (candidate.event != nullptr) {
     evidence.lines.push_back(candidate.event->line);
+  } else if (candidate.line) {
+    evidence.lines.push_back(*candidate.line);
   } else if (candidate.at != nullptr && !candidate.at->tail.empty()) {
     evidence.lines.push_back(candidate.at->tail.back().line);
   }
@@ -142,6 +146,9 @@ bool be_slow(const Analysis& analysis, Verdict& verdict) {
   candidate.at = worst.rank;
   candidate.iteration = worst.since;
   candidate.timed = false;
+  for (const TailLine& line : worst.rank->tail) {
+    if (line.template_id == worst.template_id) candidate.line = line.line;
+  }
   for (const IterationStart& start : worst.rank->iterations) {
     if (start.iteration == worst.since) candidate.when = {start.time, start.time};
   }
@@ -156,6 +163,7 @@ bool be_slow(const Analysis& analysis, Verdict& verdict) {
   verdict.first->certain = false;
   add_root(verdict, candidate);
   for (const Late& one : late) {
+    if (kWorthNaming * one.by < worst.by) continue;
     verdict.stragglers.push_back({one.rank->rank, as_ms(one.by)});
   }
   sum_up(verdict, candidate);

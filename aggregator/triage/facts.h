@@ -43,6 +43,7 @@ struct Sample {
   double value = 0;
   LineRef line;
   UnixNanos time = 0;
+  bool stamped = true;  // the line says its time
 };
 
 // A number that a rank says again and again.

@@ -1,6 +1,7 @@
 #include "aggregator/triage/gather.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "aggregator/query/block_rows.h"
@@ -262,6 +263,27 @@ void Gatherer::take(const Work& work, const BlockSurvey& survey) {
   }
 }
 
+namespace {
+
+// In the order of iterations, each once (it may be logged on two outputs of the rank; the line with
+// a stamp counts), and since when it has been NaN.
+void settle(Metric& metric) {
+  auto& samples = metric.samples;
+  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
+    return a.iteration != b.iteration ? a.iteration < b.iteration : a.stamped > b.stamped;
+  });
+  const auto twice = [](const Sample& a, const Sample& b) { return a.iteration == b.iteration; };
+  samples.erase(std::unique(samples.begin(), samples.end(), twice), samples.end());
+  auto since = samples.end();
+  while (since != samples.begin() && std::isnan(std::prev(since)->value)) --since;
+  // NaN since before the oldest sample that is kept.
+  if (since == samples.begin() && metric.first_nan) return;
+  metric.first_nan.reset();
+  if (since != samples.end()) metric.first_nan = *since;
+}
+
+}  // namespace
+
 void Gatherer::finish() {
   for (RankFacts& rank : facts_.ranks) {
     const auto host = hosts_.find(rank.rank);
@@ -286,16 +308,7 @@ void Gatherer::finish() {
     }
     rank.stamped = 2 * stamped_[rank.rank] > rank.lines || stamped_[rank.rank] >= 10;
     if (stamped_[rank.rank] == 0) rank.resolution = 1;
-    for (auto& [key, metric] : rank.metrics) {
-      std::stable_sort(metric.samples.begin(), metric.samples.end(),
-                       [](const Sample& a, const Sample& b) { return a.iteration < b.iteration; });
-      // Logged on two outputs of the rank: once is enough.
-      const auto twice = [](const Sample& a, const Sample& b) {
-        return a.iteration == b.iteration;
-      };
-      metric.samples.erase(std::unique(metric.samples.begin(), metric.samples.end(), twice),
-                           metric.samples.end());
-    }
+    for (auto& [key, metric] : rank.metrics) settle(metric);
   }
   std::sort(facts_.ranks.begin(), facts_.ranks.end(),
             [](const RankFacts& a, const RankFacts& b) { return a.rank < b.rank; });

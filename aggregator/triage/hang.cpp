@@ -19,6 +19,7 @@ struct Quiet {
   std::int64_t since = 0;   // no rank said a further iteration, nanoseconds
   std::int64_t step = 0;    // the longest time between two that a rank said
   std::size_t watched = 0;  // living processes
+  bool starting = false;    // `step` is the time of all that was said yet
 };
 
 // nullopt when a rank has ended, or there is nothing to go by.
@@ -27,24 +28,31 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
   if (facts.ranks.size() < 2) return std::nullopt;
   Quiet out;
   UnixNanos first = INT64_MAX, last = INT64_MIN, progress = INT64_MIN;
+  std::uint64_t lines = 0;
   for (const RankFacts& rank : facts.ranks) {
     if (rank.process && rank.process->exit) return std::nullopt;
     if (rank.process && rank.process->alive) ++out.watched;
     const auto offset = analysis.clocks.between(rank, facts.ranks.front());
     const std::int64_t ahead = offset ? offset->estimate : 0;
+    if (rank.process) first = std::min(first, rank.process->start);
+    if (rank.lines == 0) continue;
+    lines += rank.lines;
     first = std::min(first, rank.first_time - ahead);
     last = std::max(last, rank.last_time - ahead);
     if (!rank.iterations.empty()) {
       progress = std::max(progress, rank.iterations.back().time - ahead);
     }
   }
+  if (lines == 0) return std::nullopt;
   // Files say no more than that somebody still spoke, or a kernel of a blocked process.
   UnixNanos until = out.watched > 0 ? facts.as_of : last;
   for (const EventFact& event : facts.kernel) {
     if (event.kind == "hang") until = std::max(until, event.when.lo);
   }
   // Before the third iteration nothing measures it but the time that the start took so far.
-  out.step = longest_step(facts).value_or(last - first);
+  const auto step = longest_step(facts);
+  out.starting = !step;
+  out.step = step.value_or(last - first);
   out.since = until - (progress == INT64_MIN ? last : progress);
   return out;
 }
@@ -52,7 +60,8 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
 bool too_quiet(const Analysis& analysis, const Quiet& quiet, bool lacks_lines) {
   if (quiet.watched == 0) return 10 * quiet.since > kTenthsOfFiles * quiet.step + 10 * kDelivery;
   const bool saving = phase_of(analysis) == "checkpoint";
-  const std::int64_t steps = lacks_lines && !saving ? kSteps : kStepsOfMore;
+  const bool short_wait = lacks_lines && !saving && !quiet.starting;
+  const std::int64_t steps = short_wait ? kSteps : kStepsOfMore;
   return quiet.since > steps * quiet.step + kDelivery;
 }
 

@@ -109,10 +109,14 @@ void judge(Outcome& outcome, const std::vector<const EventFact*>& events) {
 }  // namespace
 
 const TailLine* last_normal(const RankFacts& rank) {
+  // A line without a stamp is as late as it was read: of two outputs the one with stamps decides.
+  const TailLine* unstamped = nullptr;
   for (auto line = rank.tail.rbegin(); line != rank.tail.rend(); ++line) {
-    if (is_normal(*line)) return &*line;
+    if (!is_normal(*line)) continue;
+    if (!line->has(line_flag::derived_time)) return &*line;
+    if (unstamped == nullptr) unstamped = &*line;
   }
-  return nullptr;
+  return unstamped;
 }
 
 bool job_went_on(const Facts& facts, const Clocks& clocks, const EventFact& event) {

@@ -36,6 +36,7 @@ struct Series {
   std::vector<const RankFacts*> ranks;
   std::vector<Row> rows;  // ascending by iteration; all ranks are in each
   std::string name;
+  TemplateId template_id = 0;
   bool of_clocks = true;  // times of day, which clocks may shift
 };
 
@@ -81,8 +82,9 @@ std::size_t run_length(const std::vector<Row>& rows, std::size_t rank, double st
   for (auto row = rows.rbegin(); row != rows.rend() && length < kWindow; ++row) {
     const Lateness one = lateness(*row, rank);
     ++length;
-    if (one.by > kTimesSpread * one.spread && one.by > kShare * step / 2) ++late;
-    if (5 * late >= 4 * length) best = length;
+    const bool is_late = one.by > kTimesSpread * one.spread && one.by > kShare * step / 2;
+    if (is_late) ++late;
+    if (is_late && 5 * late >= 4 * length) best = length;
     if (length > kLeast && 2 * late < length) break;
   }
   return best;
@@ -136,6 +138,7 @@ void find_late(const Analysis& analysis, const Series& series, double step,
     entry.share = step > 0 ? late / step : 0;
     entry.since = rows[rows.size() - length].iteration;
     entry.shown_by = series.name;
+    entry.template_id = series.template_id;
     out.push_back(entry);
   }
 }
@@ -166,6 +169,7 @@ void find_stalls(const Series& series, double step, std::vector<Late>& out) {
     entry.share = median(stalls) / step;
     entry.since = since;
     entry.shown_by = series.name;
+    entry.template_id = series.template_id;
     entry.waits_for_data = true;
     out.push_back(entry);
   }
@@ -199,7 +203,8 @@ std::vector<Series> all_series(const Analysis& analysis) {
     out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
       return corrected(rank, rank.arrivals.at(wanted));
     }));
-    const auto text = facts.texts.find(id);
+    out.back().template_id = wanted;
+    const auto text = facts.texts.find(wanted);
     if (text != facts.texts.end()) out.back().name = text->second;
   }
   if (out.empty() && !all.empty()) {

@@ -16,6 +16,7 @@ struct Late {
   double share = 0;        // of the time that an iteration takes
   std::int64_t since = 0;  // iteration
   std::string shown_by;    // a template's text or a metric's name; empty: an iteration's first line
+  TemplateId template_id = 0;  // of the lines that show it; 0: unknown
   bool waits_for_data = false;
 };
 // The latest first.

@@ -63,6 +63,7 @@ Candidate candidate_of(const At& at, std::string kind) {
   out.kind = std::move(kind);
   out.at = at.rank;
   out.when = {at.sample->time, at.sample->time + at.rank->resolution};
+  out.line = at.sample->line;
   out.iteration = at.sample->iteration;
   return out;
 }

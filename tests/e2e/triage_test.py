@@ -42,7 +42,10 @@ class Run:
 
     def file(self, rank, name="err"):
         path = f"{self.folder}/{name}-{rank}.log"
-        return open(path, "rb").read() if os.path.exists(path) else b""
+        if not os.path.exists(path):
+            return b""
+        with open(path, "rb") as file:
+            return file.read()
 
     def peers(self):
         return [r for r in range(self.world) if r != self.rank]
