@@ -79,6 +79,7 @@ int run_command_line(std::vector<std::string> arguments, Options surroundings) {
   verbs.push_back(make_export());
   verbs.push_back(make_series());
   verbs.push_back(make_callsites());
+  verbs.push_back(make_triage());
   for (const auto& verb : verbs) verb->add_to(app);
   app.require_subcommand(0, 1);
 

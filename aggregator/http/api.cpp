@@ -5,12 +5,16 @@
 
 #include "aggregator/http/problem.h"
 #include "aggregator/query/pruner.h"
+#include "aggregator/triage/block_survey.h"
 
 namespace logarithm::aggregator {
 namespace {
 
 // Open without a token: probes have none.
 bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+
+// Blocks of which triage remembers what it found in them.
+constexpr std::size_t kSurveys = 8192;
 
 constexpr std::string_view kIngestPath = "/api/v1/ingest", kTailPath = "/api/v1/tail";
 
@@ -28,7 +32,8 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
       queries_(queries),
       agents_(agents),
       ingest_(ingest),
-      tokens_(std::move(tokens)) {
+      tokens_(std::move(tokens)),
+      surveys_(std::make_shared<triage::SurveyCache>(kSurveys)) {
   route("/api/v1/jobs", &Api::jobs);
   route("/api/v1/jobs/{job}", &Api::job);
   route("/api/v1/jobs/{job}/lines", &Api::lines);
@@ -41,6 +46,7 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
   route("/api/v1/jobs/{job}/callsites", &Api::callsites);
   route("/api/v1/jobs/{job}/telemetry/series", &Api::series);
   route("/api/v1/jobs/{job}/telemetry/points", &Api::points);
+  route("/api/v1/jobs/{job}/triage", &Api::triage);
   route("/api/v1/context", &Api::context);
   route("/api/v1/status", &Api::status);
   route("/healthz", &Api::health);

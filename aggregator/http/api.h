@@ -17,6 +17,10 @@
 
 namespace logarithm::aggregator {
 
+namespace triage {
+class SurveyCache;
+}
+
 class FoldAnswer;
 struct ScanPlan;
 
@@ -84,6 +88,8 @@ class Api final : public net::HttpHandler {
   Answer callsites(Call call);
   Answer series(Call call);
   Answer points(Call call);
+  // api_triage.cpp
+  Answer triage(Call call);
   // api_operations.cpp
   Answer status(Call call);
   Answer health(Call call);
@@ -102,6 +108,7 @@ class Api final : public net::HttpHandler {
   TailService* tail_ = nullptr;
   std::vector<TokenGrant> tokens_;
   Router router_;
+  std::shared_ptr<triage::SurveyCache> surveys_;
   std::function<void(std::string&)> more_metrics_;
   std::function<void(JsonWriter&)> more_status_;
   bool ready_ = false;

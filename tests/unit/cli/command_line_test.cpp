@@ -130,6 +130,15 @@ class FakeApi final : public net::HttpHandler {
           R"("missing":"3","first_iteration":1,"last_iteration":9,"by_rank":[{"rank":0,"lines":10,"bytes":"2048"}]},)"
           R"({"template":"00ff","text":"step <*>","lines":3,"bytes":"5","share":0.1,"ranks":"0-3","missing":""}],)"
           R"("other":{"callsites":1,"lines":2,"bytes":"3"},"completeness":{"complete":true,"reasons":[]}})";
+    } else if (request.path == "/api/v1/jobs/run7/triage") {
+      response.body =
+          R"({"job":"run7","attempt":1,"verdict":"failed","kind":"exception","phase":"training",)"
+          R"("first":{"ranks":[2],"host":"n1","iteration":70,"time":"T","certain":true,)"
+          R"("margin_ms":12.4,"error_ms":3.0},"cascade":{"ranks":"0-1,3","count":3},"silent":[],)"
+          R"("stragglers":[{"rank":3,"late_ms":5}],"hardware":[{"kind":"xid","time":"T","code":79}],)"
+          R"("not_captured":[],"evidence":[{"claim":"rank 2 named a cause","class":"root",)"
+          R"("confidence":0.95,"rank":2,"lines":["ab.0:7"],"text":"ValueError: x\u001b"}],)"
+          R"("summary":"Rank 2 broke.","completeness":{"complete":false,"reasons":["2 bytes pending"]}})";
     } else if (request.path == "/api/v1/jobs/run7/raw") {
       const auto from = request.param("from").value_or("0");
       response.headers.emplace_back("X-Logarithm-Gaps", std::to_string(gaps));
@@ -213,6 +222,9 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
                           {"series", "j", "loss", "--plot", "--output", "json"},
                           {"callsites"},
                           {"callsites", "j", "--limit", "0"},
+                          {"triage"},
+                          {"triage", "j", "--attempt", "-1"},
+                          {"triage", "--watch", "--files", "/"},
                           {"--output", "xml", "jobs"},
                           {"--server", "h:1", "jobs"},
                           {"--server", "https://h", "jobs"},
@@ -236,10 +248,10 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
 TEST_CASE("command line: --help and --version exit 0 and name only verbs that work") {
   const Outcome help = run({"--help"});
   CHECK(help.status == kExitOk);
-  for (const char* verb : {"jobs", "query", "context", "import", "export", "series", "callsites"}) {
+  for (const char* verb :
+       {"jobs", "query", "context", "import", "export", "series", "callsites", "triage"}) {
     CHECK(help.out.find(verb) != std::string::npos);
   }
-  CHECK(help.out.find("triage") == std::string::npos);
   CHECK(run({"query", "--help"}).out.find("--not-callsite") != std::string::npos);
   CHECK(run({"--version"}).out == "logarithm " LGR_VERSION "\n");
 }
@@ -378,6 +390,23 @@ TEST_CASE("callsites: who prints how much, and how many more there are") {
         "train.py:88\n00ff  step <*>\n");
   CHECK(server.run({"callsites", "run7", "--by-rank"}).out.find("   10  2.0 KiB     0") !=
         std::string::npos);
+}
+
+TEST_CASE("triage: the sentence, what it rests on, and the line to look at") {
+  Server server;
+  const Outcome text = server.run({"triage", "run7", "--attempt", "1"});
+  CHECK(text.status == kExitOk);
+  CHECK(server.api.last.param("attempt") == "1");
+  for (const char* part :
+       {"job run7, attempt 1: failed, exception\nRank 2 broke.\n", "rank 2 on n1, iteration 70",
+        "certain: 12.400 ms ± 3.000 ms", "3 ranks: 0-1,3", "rank 3, 5 ms late", "xid T code 79",
+        "root (0.95): rank 2 named a cause\n    ValueError: x", "logarithm context ab.0:7"}) {
+    CAPTURE(part);
+    CHECK(text.out.find(part) != std::string::npos);
+  }
+  CHECK(text.out.find('\x1b') == std::string::npos);
+  CHECK(text.err.find("2 bytes pending") != std::string::npos);
+  CHECK(server.run({"triage", "run7", "--output", "raw"}).out == "Rank 2 broke.\n");
 }
 
 }  // namespace logarithm::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "aggregator/http/json_text.h"
+#include "aggregator/http/query_runner.h"
+#include "aggregator/triage/gather.h"
+#include "aggregator/triage/verdict.h"
+
+namespace logarithm::aggregator {
+
+// Gathers the facts of an attempt and decides, in turns.
+class TriageTask final : public QueryTask {
+ public:
+  TriageTask(Storage& storage, JobKey job, triage::SurveyCache& cache,
+             triage::GatherOptions options)
+      : storage_(storage), job_(std::move(job)), cache_(cache), options_(options) {}
+  Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override;
+
+  // After the last step(): the answer without its completeness and the last brace.
+  JsonWriter& out() { return out_; }
+  const JobView& view() const { return *view_; }
+
+ private:
+  Storage& storage_;
+  JobKey job_;
+  triage::SurveyCache& cache_;
+  triage::GatherOptions options_;
+  std::unique_ptr<JobView> view_, host_view_;
+  std::unique_ptr<triage::Gatherer> gatherer_;
+  JsonWriter out_;
+};
+
+// The members of the answer, as contract.md names them.
+void write_verdict(JsonWriter& out, const triage::Facts& facts, const triage::Verdict& verdict);
+
+}  // namespace logarithm::aggregator

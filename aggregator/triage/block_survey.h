@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregator/query/job_view.h"
+#include "aggregator/triage/facts.h"
+#include "common/async/blocking.h"
+#include "common/base/result.h"
+
+namespace logarithm::aggregator::triage {
+
+// What triage keeps of one block's lines of one rank.
+struct RankSurvey {
+  std::uint64_t lines = 0, stamped = 0;  // lines; those that say their own time
+  UnixNanos first = 0, last = 0;
+  UnixNanos resolution = 1'000'000'000;  // the coarsest that fits all stamps
+  std::vector<TailLine> tail;            // the newest, ascending by offset
+  struct Start {
+    UnixNanos time = 0;
+    bool stamped = false;
+  };
+  std::map<std::int64_t, Start> iterations;                    // that its own lines said
+  std::map<TemplateId, std::vector<IterationStart>> arrivals;  // of stamped lines
+  std::map<std::string, Metric> metrics;
+};
+
+struct BlockSurvey {
+  struct Event {
+    std::optional<std::int32_t> wrapper_rank;
+    EventFact fact;  // without rank and host, which are joined
+    bool stamped = false;
+  };
+  std::map<std::optional<std::int32_t>, RankSurvey> ranks;  // by the wrapper's rank
+  std::vector<Event> events;
+  std::map<TemplateId, std::string> texts;  // of arrivals
+  std::uint64_t events_left_out = 0;
+};
+
+inline constexpr std::size_t kTailLines = 16;         // kept of a block and of a stream
+inline constexpr std::size_t kSamples = 512;          // kept of a metric
+inline constexpr std::size_t kArrivals = 128;         // kept of a template
+inline constexpr std::size_t kArrivalTemplates = 32;  // of a block
+inline constexpr std::size_t kBlockEvents = 1024;
+
+// One pass over a block: times, iterations, marks and metadata; no text. A damaged block is left
+// out and noted in the view.
+Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, JobView& view,
+                                                        const BlockRef& block);
+
+// Appends the survey of the block that follows in the same stream, or of another stream of the
+// rank (then `tail` is to be sorted).
+void add_metric(Metric& into, const Metric& next);
+void add_arrivals(std::vector<IterationStart>& into, const std::vector<IterationStart>& next);
+
+// Surveys of blocks, which never change; the least recently used go first. Thread-safe.
+class SurveyCache {
+ public:
+  explicit SurveyCache(std::size_t most) : most_(most) {}
+  Result<std::shared_ptr<const BlockSurvey>> get(BlockingToken& token, JobView& view,
+                                                 const BlockRef& block);
+
+ private:
+  struct Key {
+    JobKey job;
+    StreamId stream;
+    std::uint64_t first = 0, end = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Entry {
+    std::shared_ptr<const BlockSurvey> survey;
+    std::uint64_t used = 0;
+  };
+  std::size_t most_;
+  std::mutex mutex_;
+  std::uint64_t clock_ = 0;
+  std::map<Key, Entry> entries_;
+};
+
+}  // namespace logarithm::aggregator::triage

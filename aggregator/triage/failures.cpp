@@ -1,0 +1,358 @@
+#include "aggregator/triage/failures.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace logarithm::aggregator::triage {
+namespace {
+
+// Of root events on one host the one that says more: hardware before what it does to programs.
+int weight_of(const std::string& kind) {
+  static const std::map<std::string, int> kWeights = {
+      {"xid", 9},     {"nvlink", 9},  {"memory", 8},     {"node_failure", 9}, {"host_oom", 8},
+      {"gpu_oom", 7}, {"storage", 7}, {"corruption", 6}, {"network", 5},      {"gpu_error", 5},
+      {"nan", 6},     {"start", 4},   {"killed", 4},     {"exception", 3}};
+  const auto found = kWeights.find(kind);
+  return found == kWeights.end() ? 2 : found->second;
+}
+
+bool is_hard(const EventFact& event) {
+  static const std::set<std::string> kHard = {"xid",      "nvlink",       "memory", "gpu_error",
+                                              "host_oom", "node_failure", "pcie",   "network"};
+  return event.klass == "root" && kHard.contains(event.kind);
+}
+
+// A kernel's word counts from so long before a failure until so long after it, nanoseconds.
+constexpr std::int64_t kBefore = 600'000'000'000, kAfter = 60'000'000'000;
+
+// What makes two ranks' failures the same one.
+std::string look_of(const Outcome& outcome) {
+  const EventFact& event = *outcome.cause;
+  return event.kind + "/" + event.word("exc_type") + "/" + event.rule;
+}
+
+std::vector<const Outcome*> failed(const Analysis& analysis) {
+  std::vector<const Outcome*> out;
+  for (const Outcome& outcome : analysis.outcomes) {
+    if (outcome.end == End::root || outcome.end == End::cascade) out.push_back(&outcome);
+  }
+  return out;
+}
+
+// -1: a surely first, 1: b surely first, 0: unknown.
+int order(const Analysis& analysis, const Outcome& a, const Outcome& b) {
+  if (const auto ab = analysis.clocks.distance(*a.rank, a.when, *b.rank, b.when)) {
+    if (ab->surely_later()) return -1;
+    if (ab->hi < 0) return 1;
+  }
+  return 0;
+}
+
+std::string describe(const EventFact& event) {
+  const std::string name = event.word("exc_type"), message = event.word("exc_msg");
+  if (!name.empty() && !message.empty()) return name + ": " + message;
+  if (!name.empty()) return name;
+  return event.kind;
+}
+
+std::string kind_of_cause(const Analysis& analysis, const Outcome& outcome) {
+  const EventFact& event = *outcome.cause;
+  static const std::set<std::string> kKnown = {"exception", "killed",     "host_oom", "gpu_oom",
+                                               "xid",       "nvlink",     "nan",      "storage",
+                                               "network",   "corruption", "start",    "gpu_error"};
+  // Before the first iteration it is the start that failed, whatever was raised.
+  const bool starting = !outcome.rank->last_iteration() && !common_iteration(analysis.facts);
+  if (starting && (event.kind == "exception" || event.kind == "network")) return "start";
+  if (event.kind == "start" && !starting) return "exception";
+  return kKnown.contains(event.kind) ? event.kind : event.kind;
+}
+
+std::optional<Candidate> named_cause(const Analysis& analysis) {
+  std::vector<const Outcome*> roots = analysis.with(End::root);
+  if (roots.empty()) return std::nullopt;
+  std::map<std::string, std::size_t> looks;
+  for (const Outcome* root : roots) ++looks[look_of(*root)];
+  // Nobody surely before it; of these, what says more, what fewer ranks say, what came first.
+  const Outcome* best = nullptr;
+  for (const Outcome* root : roots) {
+    const bool preceded = std::any_of(roots.begin(), roots.end(), [&](const Outcome* other) {
+      return other != root && order(analysis, *other, *root) < 0;
+    });
+    if (preceded) continue;
+    if (best == nullptr) {
+      best = root;
+      continue;
+    }
+    const std::size_t mine = looks[look_of(*root)], theirs = looks[look_of(*best)];
+    const int more = weight_of(root->cause->kind) - weight_of(best->cause->kind);
+    if (more > 0 || (more == 0 && mine < theirs) ||
+        (more == 0 && mine == theirs && root->when.lo < best->when.lo)) {
+      best = root;
+    }
+  }
+  if (best == nullptr) best = roots.front();  // a circle of bounds: cannot be
+  Candidate out;
+  out.at = best->rank;
+  out.ranks = {best->rank->rank};
+  out.kind = kind_of_cause(analysis, *best);
+  out.when = best->when;
+  out.event = best->cause;
+  out.claim = name_ranks({best->rank->rank}) + " named a cause: " + describe(*best->cause);
+  out.confidence = looks[look_of(*best)] == 1 ? 0.95 : 0.7;
+  return out;
+}
+
+bool has_exit(const RankFacts& rank) { return rank.process && rank.process->exit.has_value(); }
+
+// Ranks that a launcher saw end by a signal or with a status while others only followed.
+std::optional<Candidate> reported(const Analysis& analysis) {
+  for (const Report& report : analysis.reports) {
+    if (!report.status || *report.status == 0) continue;
+    std::vector<std::int32_t> ranks;
+    for (const std::int32_t rank : report.ranks) {
+      const Outcome* outcome = analysis.of(rank);
+      if (outcome != nullptr && outcome->end == End::wordless) ranks.push_back(rank);
+    }
+    const bool by_signal = *report.status < 0 || *report.status > 128;
+    const std::int64_t signal = *report.status < 0 ? -*report.status : *report.status - 128;
+    if (ranks.empty() || !by_signal || signal == 15) continue;
+    Candidate out;
+    out.ranks = ranks;
+    out.kind = "killed";
+    const Outcome* outcome = analysis.of(ranks.front());
+    out.at = outcome->rank;
+    out.when = outcome->when;
+    out.timed = has_exit(*outcome->rank);
+    out.event = report.event;
+    out.claim = name_ranks(as_set(ranks)) + " ended by signal " + std::to_string(signal) +
+                " without a word, by the launcher's report";
+    out.confidence = 0.95;
+    return out;
+  }
+  return std::nullopt;
+}
+
+bool timed_out(const Outcome& outcome) {
+  return outcome.cause != nullptr && outcome.cause->kind == "collective_timeout";
+}
+
+// Of ranks that wait for each other, those whose collectives are behind: the fewest were enqueued.
+std::vector<std::int32_t> behind_in_collectives(const Analysis& analysis) {
+  std::map<std::int32_t, std::int64_t> enqueued;
+  for (const EventFact& event : analysis.facts.events) {
+    const auto count = event.number("enqueued");
+    if (!event.rank || !count || event.kind != "collective_timeout") continue;
+    const auto [at, fresh] = enqueued.emplace(*event.rank, *count);
+    if (!fresh) at->second = std::max(at->second, *count);
+  }
+  std::vector<std::int32_t> out;
+  if (enqueued.size() < 2) return out;
+  std::int64_t least = INT64_MAX, most = INT64_MIN;
+  for (const auto& [rank, count] : enqueued) {
+    least = std::min(least, count);
+    most = std::max(most, count);
+  }
+  if (least == most) return out;
+  for (const auto& [rank, count] : enqueued) {
+    if (count == least) out.push_back(rank);
+  }
+  if (2 * out.size() >= enqueued.size()) out.clear();
+  return out;
+}
+
+std::vector<std::int32_t> behind_in_iterations(const Analysis& analysis) {
+  std::vector<std::int32_t> out;
+  const auto common = common_iteration(analysis.facts);
+  if (!common) return out;
+  for (const Outcome& outcome : analysis.outcomes) {
+    const auto last = outcome.rank->last_iteration();
+    if (last && *last < *common) out.push_back(outcome.rank->rank);
+  }
+  if (2 * out.size() >= analysis.outcomes.size()) out.clear();
+  return out;
+}
+
+// It lives, or did when the others gave up.
+bool outlived(const RankFacts& rank, const std::vector<const Outcome*>& cascade) {
+  if (!rank.process) return false;
+  if (!rank.process->exit) return rank.process->alive;
+  return std::all_of(cascade.begin(), cascade.end(), [&](const Outcome* outcome) {
+    const auto& other = outcome->rank->process;
+    return other && other->exit && *other->exit < *rank.process->exit - rank.process->exit_error;
+  });
+}
+
+// Everyone speaks of others: who does not speak is meant.
+std::optional<Candidate> blamed(const Analysis& analysis) {
+  const std::vector<const Outcome*> cascade = analysis.with(End::cascade);
+  if (cascade.empty()) return std::nullopt;
+  // What the first of them says decides: those that time out close their connections then.
+  bool timeout = false;
+  for (const Outcome* outcome : cascade) timeout = timeout || timed_out(*outcome);
+  std::vector<const Outcome*> wordless = analysis.with(End::wordless);
+  Candidate out;
+  out.confidence = 0.85;
+  if (!wordless.empty() && 2 * wordless.size() > analysis.outcomes.size()) {
+    // Most are silent: then silence says little, and being behind says more.
+    const std::vector<std::int32_t> behind = behind_in_iterations(analysis);
+    std::erase_if(wordless, [&](const Outcome* outcome) {
+      return std::find(behind.begin(), behind.end(), outcome->rank->rank) == behind.end();
+    });
+    out.confidence = 0.5;
+  }
+  if (!wordless.empty()) {
+    // Those that ended before anybody complained come before those that were ended afterwards.
+    const Outcome* best = nullptr;
+    for (const Outcome* outcome : wordless) {
+      out.ranks.push_back(outcome->rank->rank);
+      if (best == nullptr || order(analysis, *outcome, *best) < 0) best = outcome;
+    }
+    out.at = best->rank;
+    out.when = best->when;
+    const bool lives = outlived(*best->rank, cascade);
+    const std::string who = name_ranks(as_set(out.ranks));
+    if (timeout || lives) {
+      const bool one = out.ranks.size() == 1;
+      out.kind = lives ? "hang" : "collective_timeout";
+      out.claim = who + (one ? " was silent" : " were silent") + (lives ? " and alive" : "") +
+                  " while the others waited for " + (one ? "it" : "them") + " in vain";
+      out.when = {best->rank->last_time, best->rank->last_time + best->rank->resolution};
+      out.timed = false;
+    } else {
+      out.kind = "killed";
+      out.timed = has_exit(*best->rank);
+      out.claim = who + " ended without a word, then the others lost the connection";
+    }
+    return out;
+  }
+  out.ranks = behind_in_collectives(analysis);
+  out.claim = "the fewest collectives were enqueued by ";
+  if (out.ranks.empty()) {
+    out.ranks = behind_in_iterations(analysis);
+    out.claim = "the others were further on than ";
+    out.confidence = 0.6;
+  }
+  if (out.ranks.empty()) {
+    const Outcome* best = cascade.front();
+    for (const Outcome* outcome : cascade) {
+      const int ordered = order(analysis, *outcome, *best);
+      if (ordered < 0 || (ordered == 0 && outcome->when.lo < best->when.lo)) best = outcome;
+    }
+    out.ranks = {best->rank->rank};
+    out.claim = "the first to complain was ";
+    out.confidence = 0.3;
+  }
+  const Outcome* outcome = analysis.of(out.ranks.front());
+  out.at = outcome->rank;
+  out.when = outcome->when;
+  out.event = outcome->cause;
+  out.kind = timeout ? "collective_timeout" : "killed";
+  out.claim += name_ranks(as_set(out.ranks));
+  return out;
+}
+
+// What a kernel said of the same time on the same host, when it explains the failure better.
+std::optional<Candidate> hardware_behind(const Analysis& analysis,
+                                         const std::optional<Candidate>& seen) {
+  const std::vector<const Outcome*> broken = failed(analysis);
+  if (!seen) return std::nullopt;
+  std::optional<Candidate> best;
+  int weight = 0;
+  for (const EventFact& event : analysis.facts.kernel) {
+    if (!is_hard(event) || weight_of(event.kind) <= weight) continue;
+    std::set<std::int32_t> ranks = ranks_meant(analysis.facts, event);
+    const bool exact = !ranks.empty();
+    if (!exact) {
+      for (const RankFacts& rank : analysis.facts.ranks) {
+        if (!rank.host.empty() && rank.host == event.host) ranks.insert(rank.rank);
+      }
+      // Of a host's ranks, those that broke first.
+      std::set<std::int32_t> candidates = as_set(seen->ranks);
+      std::erase_if(candidates, [&](std::int32_t rank) {
+        return !event.host.empty() && !ranks.contains(rank);
+      });
+      ranks = candidates;
+    }
+    if (ranks.empty()) continue;
+    const Outcome* outcome = analysis.of(*ranks.begin());
+    if (outcome == nullptr) continue;
+    if (outcome->end == End::finished) continue;
+    const std::int64_t late = event.when.lo - seen->when.lo;
+    if (late > kAfter || late < -kBefore) continue;
+    // A rank that names another cause of its own had no need of this one.
+    const bool explains = exact || outcome->end == End::root || outcome->end == End::wordless;
+    if (!explains) continue;
+    Candidate out;
+    out.ranks.assign(ranks.begin(), ranks.end());
+    out.kind = event.kind;
+    out.at = outcome->rank;
+    out.when = outcome->end == End::wordless ? event.when : outcome->when;
+    out.event = &event;
+    out.claim = "the kernel of " + (event.host.empty() ? "a host" : event.host) + " reports " +
+                event.kind + " for " + name_ranks(ranks);
+    out.confidence = exact ? 0.95 : 0.8;
+    weight = weight_of(event.kind);
+    best = std::move(out);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Candidate> find_failure(const Analysis& analysis) {
+  std::optional<Candidate> seen = named_cause(analysis);
+  if (!seen) seen = reported(analysis);
+  if (!seen) seen = blamed(analysis);
+  if (auto hardware = hardware_behind(analysis, seen)) return hardware;
+  return seen;
+}
+
+std::optional<Candidate> find_unnamed(const Analysis& analysis) {
+  const auto of_event = [&](const EventFact& event) {
+    Candidate out;
+    out.event = &event;
+    out.kind = event.kind;
+    out.when = event.when;
+    out.timed = false;
+    out.claim = "no rank can be told from: " + describe(event);
+    out.confidence = 0.5;
+    return out;
+  };
+  const auto counts = [&](const EventFact& event) {
+    return !event.rank && !job_went_on(analysis.facts, analysis.clocks, event);
+  };
+  for (const EventFact& event : analysis.facts.events) {
+    if (event.klass == "root" && event.kind != "preemption" && counts(event)) {
+      return of_event(event);
+    }
+  }
+  for (const EventFact& event : analysis.facts.events) {
+    const auto status = event.number("exitcode");
+    if (event.kind != "child_failed" || !counts(event) || (status && *status == 0)) continue;
+    Candidate out = of_event(event);
+    out.kind = status && *status < 0 ? "killed" : "exception";
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::vector<Hardware> hardware_of(const Analysis& analysis) {
+  std::vector<Hardware> out;
+  for (const EventFact& event : analysis.facts.kernel) {
+    if (event.kind == "teardown") continue;
+    Hardware row;
+    row.kind = event.kind;
+    row.host = event.host;
+    row.device = event.word("pci").empty() ? event.word("dev") : event.word("pci");
+    const std::set<std::int32_t> ranks = ranks_meant(analysis.facts, event);
+    if (ranks.size() == 1) row.rank = *ranks.begin();
+    row.code = event.number("xid") ? event.number("xid") : event.number("sxid");
+    row.time = event.when.lo;
+    row.line = event.line;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace logarithm::aggregator::triage

@@ -1,0 +1,382 @@
+#include "aggregator/triage/gather.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "aggregator/query/block_rows.h"
+#include "common/line/utf8.h"
+
+namespace logarithm::aggregator::triage {
+namespace {
+
+// A process that was seen so lately lives: agents repeat it every 15 s.
+constexpr UnixNanos kSeenLately = 60'000'000'000;
+// Streams that state no attempt belong to one while it ran, and so long around it; the kernel may
+// speak of a dead process later.
+constexpr UnixNanos kAround = 60'000'000'000;
+constexpr std::size_t kTextBytes = 400;
+
+// What only kernels and machines say, wherever the line was found.
+bool is_of_host(const EventFact& event) {
+  static const std::set<std::string> kKinds = {"xid",          "nvlink",   "memory",  "pcie",
+                                               "node_failure", "host_oom", "network", "gpu_error"};
+  return kKinds.contains(event.kind);
+}
+
+// One process's outputs lie in one directory where that names a local rank; else every stream is
+// for itself.
+std::string place_of(const StreamJoin& join) {
+  if (join.attributes->local_rank && !join.attributes->paths.empty()) {
+    const std::string& path = join.attributes->paths.front();
+    const std::size_t slash = path.rfind('/');
+    if (slash != std::string::npos) return path.substr(0, slash);
+  }
+  return join.stream_text;
+}
+
+bool is_kernel(const StreamJoin& join) { return join.attributes->name == "kernel"; }
+
+}  // namespace
+
+Gatherer::Gatherer(JobView& view, JobView* host_view, SurveyCache& cache, GatherOptions options)
+    : view_(view), host_view_(host_view), cache_(cache), options_(options) {}
+
+void Gatherer::choose_attempt() {
+  std::set<std::int32_t> known;
+  for (const ProcessFacts& process : view_.snapshot().processes()) {
+    if (process.attempt) known.insert(*process.attempt);
+  }
+  const auto& streams = view_.snapshot().streams();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    for (const StreamJoin& join : view_.joins(i)) {
+      if (join.attempt) known.insert(*join.attempt);
+    }
+  }
+  attempts_.assign(known.begin(), known.end());
+  facts_.attempt = options_.attempt;
+  if (!facts_.attempt && !attempts_.empty()) facts_.attempt = attempts_.back();
+}
+
+Status Gatherer::plan(BlockingToken& token) {
+  facts_.job = view_.job();
+  facts_.as_of = options_.now;
+  choose_attempt();
+  if (options_.attempt &&
+      std::find(attempts_.begin(), attempts_.end(), *options_.attempt) == attempts_.end()) {
+    return Error(ErrorCode::not_found,
+                 "job " + view_.job() + " has no attempt " + std::to_string(*options_.attempt));
+  }
+  LGR_TRY(std::vector<BlockRef> blocks, view_.snapshot().candidates(token, BlockFilter()));
+  std::vector<Work> shared;
+  std::map<std::int32_t, Span> others;
+  for (const BlockRef& block : blocks) {
+    const StreamJoin* join = view_.join_of(block);
+    if (join->attempt && join->attempt != facts_.attempt) {
+      const Span whole{block.time_min, block.time_max};
+      const auto [at, fresh] = others.emplace(*join->attempt, whole);
+      at->second.lo = std::min(at->second.lo, whole.lo);
+      at->second.hi = std::max(at->second.hi, whole.hi);
+    }
+    if (join->attempt == facts_.attempt) {
+      work_.push_back({block, false, false});
+      if (is_kernel(*join)) continue;
+      from_ = std::min(from_, block.time_min);
+      to_ = std::max(to_, block.time_max);
+    } else if (!join->attempt) {
+      shared.push_back({block, false, true});
+    }
+  }
+  add_processes();
+  begin_ = from_ == INT64_MAX ? INT64_MIN : from_ - kAround;
+  end_ = to_ == INT64_MIN ? INT64_MAX : to_ + kAround;
+  for (const auto& [attempt, life] : others) {
+    if (attempt < *facts_.attempt) begin_ = std::max(begin_, std::min(from_, life.hi + kAround));
+    if (attempt > *facts_.attempt) end_ = std::min(end_, life.lo);
+  }
+  for (const Work& one : shared) {
+    if (one.block.time_max >= begin_ && one.block.time_min <= end_) work_.push_back(one);
+  }
+  // The newest of each stream come first; over the limit the oldest are left out.
+  std::map<std::size_t, std::vector<Work>> of_stream;
+  for (const Work& one : work_) of_stream[one.block.stream].push_back(one);
+  work_.clear();
+  std::uint64_t lines = 0;
+  for (bool more = true; more && lines < options_.most_lines;) {
+    more = false;
+    for (auto& [stream, rest] : of_stream) {
+      if (rest.empty()) continue;
+      more = true;
+      lines += rest.back().block.lines;
+      work_.push_back(rest.back());
+      rest.pop_back();
+    }
+  }
+  std::stable_sort(work_.begin(), work_.end(), [](const Work& a, const Work& b) {
+    return std::pair(a.block.stream, a.block.first) < std::pair(b.block.stream, b.block.first);
+  });
+  return {};
+}
+
+// Kernel logs of the ranks' hosts, while the ranks lived.
+Status Gatherer::plan_hosts(BlockingToken& token) {
+  if (host_view_ == nullptr || to_ < from_) return {};
+  std::set<std::string> hosts;
+  for (const Work& work : work_) hosts.insert(view_.join_of(work.block)->attributes->host);
+  for (const RankFacts& rank : facts_.ranks) hosts.insert(rank.host);
+  hosts.erase("");
+  BlockFilter filter;
+  filter.start = begin_;
+  filter.end = end_;
+  filter.streams.emplace();
+  const auto& streams = host_view_->snapshot().streams();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    for (const StreamJoin& join : host_view_->joins(i)) {
+      if (hosts.contains(join.attributes->host)) filter.streams->insert(i);
+    }
+  }
+  if (filter.streams->empty()) return {};
+  LGR_TRY(std::vector<BlockRef> blocks, host_view_->snapshot().candidates(token, filter));
+  for (const BlockRef& block : blocks) work_.push_back({block, true, true});
+  return {};
+}
+
+RankFacts& Gatherer::rank_facts(std::int32_t rank) {
+  const auto [at, fresh] = positions_.emplace(rank, facts_.ranks.size());
+  if (fresh) {
+    facts_.ranks.emplace_back();
+    facts_.ranks.back().rank = rank;
+    facts_.ranks.back().resolution = 1'000'000'000;
+  }
+  return facts_.ranks[at->second];
+}
+
+void Gatherer::add_processes() {
+  for (const ProcessFacts& process : view_.snapshot().processes()) {
+    if (process.attempt != facts_.attempt) continue;
+    const ProcessInfo& info = process.info;
+    from_ = std::min(from_, info.start);
+    to_ = std::max(to_, info.exit.value_or(info.last_seen));
+    if (info.world_size) facts_.world_size = info.world_size;
+    if (!info.rank) continue;
+    RankFacts& rank = rank_facts(*info.rank);
+    if (rank.process && rank.process->start > info.start) continue;  // a newer one took its place
+    ProcessFact fact;
+    fact.pid = info.pid;
+    fact.start = info.start;
+    fact.exit = info.exit;
+    fact.exit_error = info.exit_error;
+    fact.exit_status = info.exit_status;
+    fact.alive = !info.exit && options_.now - info.last_seen < kSeenLately;
+    fact.gpus = info.gpus;
+    if (fact.alive) facts_.live = true;
+    rank.process = std::move(fact);
+    rank.host = info.host;
+    rank.local_rank = info.local_rank;
+    rank.not_captured = info.not_captured;
+  }
+}
+
+void Gatherer::take_rank(std::int32_t rank_number, const StreamJoin& join,
+                         const RankSurvey& survey) {
+  RankFacts& rank = rank_facts(rank_number);
+  if (rank.host.empty()) rank.host = join.attributes->host;
+  if (!rank.local_rank) rank.local_rank = join.attributes->local_rank;
+  if (rank.lines == 0) {
+    rank.first_time = survey.first;
+    rank.last_time = survey.last;
+  }
+  rank.first_time = std::min(rank.first_time, survey.first);
+  rank.last_time = std::max(rank.last_time, survey.last);
+  rank.lines += survey.lines;
+  stamped_[rank_number] += survey.stamped;
+  if (survey.stamped > 0) rank.resolution = std::min(rank.resolution, survey.resolution);
+  rank.tail.insert(rank.tail.end(), survey.tail.begin(), survey.tail.end());
+  auto& iterations = iterations_[rank_number];
+  for (const auto& [iteration, start] : survey.iterations) {
+    const auto [at, fresh] = iterations.emplace(iteration, start);
+    if (fresh) continue;
+    // A stamp says more than the time at which a line without one was read.
+    const bool better =
+        start.stamped != at->second.stamped ? start.stamped : start.time < at->second.time;
+    if (better) at->second = start;
+  }
+  for (const auto& [id, starts] : survey.arrivals) add_arrivals(rank.arrivals[id], starts);
+  for (const auto& [key, metric] : survey.metrics) add_metric(rank.metrics[key], metric);
+}
+
+// Streams whose rank nothing states: a launcher's directories name local ranks. Where all that a
+// place says of ranks ("[rank12]:" before some lines, NCCL's start) is one rank, it is that one's.
+void Gatherer::infer_ranks() {
+  std::map<std::string, std::set<std::int32_t>> named;
+  for (std::size_t i = 0; i < surveys_.size(); ++i) {
+    if (work_[i].of_hosts) continue;
+    const StreamJoin& join = *view_.join_of(work_[i].block);
+    if (is_kernel(join)) continue;
+    const std::string place = place_of(join);
+    for (const auto& [wrapper_rank, survey] : surveys_[i]->ranks) {
+      if (wrapper_rank) named[place].insert(*wrapper_rank);
+    }
+    for (const BlockSurvey::Event& event : surveys_[i]->events) {
+      const auto rank = event.fact.number("rank");
+      if (event.fact.kind != "nccl_init" || !rank || *rank < 0 || *rank > INT32_MAX) continue;
+      const auto number = static_cast<std::int32_t>(*rank);
+      // Sub-groups have ranks of their own; the whole group is named first.
+      if (!join.rank && !event.wrapper_rank && named[place].empty()) named[place].insert(number);
+      const std::optional<std::int32_t> own = join.rank ? join.rank : event.wrapper_rank;
+      hosts_.emplace(own.value_or(number), event.fact.word("host"));
+    }
+  }
+  for (const auto& [place, ranks] : named) {
+    if (ranks.size() == 1) inferred_.emplace(place, *ranks.begin());
+  }
+}
+
+std::optional<std::int32_t> Gatherer::rank_of_lines(
+    const StreamJoin& join, std::optional<std::int32_t> wrapper_rank) const {
+  if (!join.rank_is_fixed && wrapper_rank) return wrapper_rank;
+  if (join.rank) return join.rank;
+  const auto found = inferred_.find(place_of(join));
+  return found == inferred_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Gatherer::take_events(const Work& work, const StreamJoin& join, const BlockSurvey& survey) {
+  for (const BlockSurvey::Event& event : survey.events) {
+    EventFact fact = event.fact;
+    if (work.shared && (fact.when.lo < begin_ || fact.when.lo > end_)) continue;
+    fact.host = join.attributes->host;
+    // What a launcher says of its children is said by none of them.
+    if (fact.kind != "child_failed") fact.rank = rank_of_lines(join, event.wrapper_rank);
+    const bool of_host = work.of_hosts || is_kernel(join) || (!fact.rank && is_of_host(fact));
+    (of_host ? facts_.kernel : facts_.events).push_back(std::move(fact));
+  }
+}
+
+void Gatherer::take(const Work& work, const BlockSurvey& survey) {
+  const JobView& view = work.of_hosts ? *host_view_ : view_;
+  const StreamJoin& join = *view.join_of(work.block);
+  take_events(work, join, survey);
+  if (work.of_hosts || is_kernel(join)) return;
+  facts_.texts.insert(survey.texts.begin(), survey.texts.end());
+  for (const auto& [wrapper_rank, rank] : survey.ranks) {
+    if (const auto whose = rank_of_lines(join, wrapper_rank)) take_rank(*whose, join, rank);
+  }
+}
+
+namespace {
+
+// In the order of iterations, each once (it may be logged on two outputs of the rank; the line with
+// a stamp counts), and since when it has been NaN.
+void settle(Metric& metric) {
+  auto& samples = metric.samples;
+  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
+    return a.iteration != b.iteration ? a.iteration < b.iteration : a.stamped > b.stamped;
+  });
+  const auto twice = [](const Sample& a, const Sample& b) { return a.iteration == b.iteration; };
+  samples.erase(std::unique(samples.begin(), samples.end(), twice), samples.end());
+  auto since = samples.end();
+  while (since != samples.begin() && std::isnan(std::prev(since)->value)) --since;
+  // NaN since before the oldest sample that is kept.
+  if (since == samples.begin() && metric.first_nan) return;
+  metric.first_nan.reset();
+  if (since != samples.end()) metric.first_nan = *since;
+}
+
+}  // namespace
+
+void Gatherer::finish() {
+  for (RankFacts& rank : facts_.ranks) {
+    const auto host = hosts_.find(rank.rank);
+    if (rank.host.empty() && host != hosts_.end()) rank.host = host->second;
+    // Of every stream its newest lines; all together in the order of time.
+    std::map<StreamId, std::size_t> left;
+    std::stable_sort(rank.tail.begin(), rank.tail.end(), [](const TailLine& a, const TailLine& b) {
+      return std::pair(a.line.stream, a.line.offset) > std::pair(b.line.stream, b.line.offset);
+    });
+    std::erase_if(rank.tail,
+                  [&](const TailLine& line) { return ++left[line.line.stream] > kTailLines; });
+    std::sort(rank.tail.begin(), rank.tail.end(), [](const TailLine& a, const TailLine& b) {
+      return std::tie(a.time, a.line) < std::tie(b.time, b.line);
+    });
+    const auto& iterations = iterations_[rank.rank];
+    for (const auto& [iteration, start] : iterations) {
+      rank.iterations.push_back({start.time, iteration});
+    }
+    for (auto& [id, starts] : rank.arrivals) {
+      std::stable_sort(starts.begin(), starts.end(),
+                       [](const auto& a, const auto& b) { return a.iteration < b.iteration; });
+    }
+    rank.stamped = 2 * stamped_[rank.rank] > rank.lines || stamped_[rank.rank] >= 10;
+    if (stamped_[rank.rank] == 0) rank.resolution = 1;
+    for (auto& [key, metric] : rank.metrics) settle(metric);
+  }
+  std::sort(facts_.ranks.begin(), facts_.ranks.end(),
+            [](const RankFacts& a, const RankFacts& b) { return a.rank < b.rank; });
+  for (auto* events : {&facts_.events, &facts_.kernel}) {
+    for (EventFact& event : *events) {
+      const RankFacts* rank = event.rank ? facts_.find(*event.rank) : nullptr;
+      if (event.when.hi == event.when.lo) event.when.hi += rank != nullptr ? rank->resolution : 1;
+    }
+    std::sort(events->begin(), events->end(), [](const EventFact& a, const EventFact& b) {
+      return std::tie(a.when.lo, a.line, a.rule) < std::tie(b.when.lo, b.line, b.rule);
+    });
+  }
+}
+
+Result<bool> Gatherer::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
+  if (!planned_) {
+    LGR_CHECK(plan(token));
+    planned_ = true;
+  }
+  for (;;) {
+    while (surveys_.size() < work_.size()) {
+      if (time_is_up()) return false;
+      const Work& work = work_[surveys_.size()];
+      JobView& view = work.of_hosts ? *host_view_ : view_;
+      LGR_TRY(auto survey, cache_.get(token, view, work.block));
+      surveys_.push_back(std::move(survey));
+    }
+    if (hosts_planned_) break;
+    LGR_CHECK(plan_hosts(token));
+    hosts_planned_ = true;
+  }
+  infer_ranks();
+  for (std::size_t i = 0; i < work_.size(); ++i) take(work_[i], *surveys_[i]);
+  finish();
+  return true;
+}
+
+namespace {
+
+Result<std::string> text_of_line(BlockingToken& token, JobView& view, const LineRef& ref) {
+  const auto stream = view.find_stream(ref.stream);
+  if (!stream) return Error(ErrorCode::not_found, "no such stream");
+  LGR_TRY(std::vector<BlockRef> blocks, view.snapshot().blocks_from(token, *stream, ref.offset, 1));
+  if (blocks.empty()) return Error(ErrorCode::not_found, "no such line");
+  LGR_TRY(std::vector<Line> lines,
+          read_lines(token, view, blocks.front(), BlockPart::facts | BlockPart::text));
+  for (const Line& line : lines) {
+    if (line.offset == ref.offset) return sanitize_utf8(text_of(line)).substr(0, kTextBytes);
+  }
+  return Error(ErrorCode::not_found, "no such line");
+}
+
+}  // namespace
+
+Status fill_texts(BlockingToken& token, JobView& view, JobView* host_view, Verdict& verdict) {
+  for (Evidence& evidence : verdict.evidence) {
+    if (evidence.lines.empty()) continue;
+    auto text = text_of_line(token, view, evidence.lines.front());
+    if (!text.ok() && host_view != nullptr) {
+      text = text_of_line(token, *host_view, evidence.lines.front());
+    }
+    if (text.ok()) {
+      evidence.text = std::move(*text);
+    } else if (text.error().code() != ErrorCode::not_found) {
+      return text.error();
+    }
+  }
+  return {};
+}
+
+}  // namespace logarithm::aggregator::triage

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregator/query/job_view.h"
+#include "aggregator/triage/block_survey.h"
+#include "aggregator/triage/facts.h"
+#include "aggregator/triage/verdict.h"
+
+namespace logarithm::aggregator::triage {
+
+struct GatherOptions {
+  std::optional<std::int32_t> attempt;  // absent: the newest
+  UnixNanos now = 0;
+  std::uint64_t most_lines = 20'000'000;  // looked at, the newest of each stream first
+};
+
+// Fills the facts of an attempt from a job's stored blocks and processes, in turns. Looks at
+// columns, not at text. `host_view` is the job of streams that belong to no job (kernel logs);
+// null when there is none. All references must outlive it.
+class Gatherer {
+ public:
+  Gatherer(JobView& view, JobView* host_view, SurveyCache& cache, GatherOptions options);
+
+  // True when facts() is filled; false: call again. Error{not_found} for an attempt that is not
+  // there.
+  Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up);
+
+  const Facts& facts() const { return facts_; }
+  // Attempts that the job has, ascending.
+  const std::vector<std::int32_t>& attempts() const { return attempts_; }
+
+ private:
+  struct Work {
+    BlockRef block;
+    bool of_hosts = false;  // of host_view
+    bool shared = false;    // its stream states no attempt
+  };
+
+  Status plan(BlockingToken& token);
+  Status plan_hosts(BlockingToken& token);
+  void choose_attempt();
+  void infer_ranks();
+  std::optional<std::int32_t> rank_of_lines(const StreamJoin& join,
+                                            std::optional<std::int32_t> wrapper_rank) const;
+  void take(const Work& work, const BlockSurvey& survey);
+  void take_rank(std::int32_t rank, const StreamJoin& join, const RankSurvey& survey);
+  void take_events(const Work& work, const StreamJoin& join, const BlockSurvey& survey);
+  RankFacts& rank_facts(std::int32_t rank);
+  void add_processes();
+  void finish();
+
+  JobView& view_;
+  JobView* host_view_;
+  SurveyCache& cache_;
+  GatherOptions options_;
+  Facts facts_;
+  std::vector<std::int32_t> attempts_;
+  bool planned_ = false, hosts_planned_ = false;
+  std::vector<Work> work_;
+  std::vector<std::shared_ptr<const BlockSurvey>> surveys_;  // of work_, as far as it was done
+  std::map<std::string, std::int32_t> inferred_;             // place (see infer_ranks()) -> rank
+  std::map<std::int32_t, std::string> hosts_;                // of ranks, where NCCL names them
+  UnixNanos from_ = INT64_MAX, to_ = INT64_MIN;  // when the attempt's lines were written
+  // Lines that state no attempt are this one's from `begin_` to `end_`: a launcher's report of an
+  // attempt comes before the next one begins.
+  UnixNanos begin_ = INT64_MIN, end_ = INT64_MAX;
+  std::map<std::int32_t, std::size_t> positions_;  // rank -> place in facts_.ranks
+  std::map<std::int32_t, std::map<std::int64_t, RankSurvey::Start>> iterations_;
+  std::map<std::int32_t, std::uint64_t> stamped_;
+};
+
+// Reads the texts of a verdict's evidence.
+Status fill_texts(BlockingToken& token, JobView& view, JobView* host_view, Verdict& verdict);
+
+}  // namespace logarithm::aggregator::triage

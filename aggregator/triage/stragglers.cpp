@@ -1,0 +1,258 @@
+#include "aggregator/triage/stragglers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "aggregator/triage/time_unit.h"
+
+namespace logarithm::aggregator::triage {
+namespace {
+
+constexpr std::size_t kLeast = 5;     // iterations that show it
+constexpr std::size_t kWindow = 64;   // of the newest ones
+constexpr double kShare = 0.2;        // of a step: less slows nobody much
+constexpr double kTimesSpread = 2.0;  // the peers' own spread
+// A stall is longer than this many steps; so often makes it one.
+constexpr double kStallSteps = 5;
+constexpr std::size_t kStalls = 3;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What the ranks did in one iteration: when they said a line, or a time that they printed;
+// nanoseconds.
+struct Row {
+  std::int64_t iteration = 0;
+  std::vector<double> values;  // by position in Series::ranks
+};
+
+struct Series {
+  std::vector<const RankFacts*> ranks;
+  std::vector<Row> rows;  // ascending by iteration; all ranks are in each
+  std::string name;
+  TemplateId template_id = 0;
+  bool of_clocks = true;  // times of day, which clocks may shift
+};
+
+using Values = std::function<std::vector<std::pair<std::int64_t, double>>(const RankFacts&)>;
+
+Series series_of(std::vector<const RankFacts*> ranks, const Values& values_of) {
+  Series out;
+  out.ranks = std::move(ranks);
+  std::map<std::int64_t, Row> rows;
+  for (std::size_t i = 0; i < out.ranks.size(); ++i) {
+    for (const auto& [iteration, value] : values_of(*out.ranks[i])) {
+      Row& row = rows[iteration];
+      if (row.values.size() != i) continue;
+      row.iteration = iteration;
+      row.values.push_back(value);
+    }
+  }
+  for (auto& [iteration, row] : rows) {
+    if (row.values.size() == out.ranks.size()) out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+// Against the median of the others; and how far these differ.
+struct Lateness {
+  double by = 0, spread = 0;
+};
+Lateness lateness(const Row& row, std::size_t rank) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < row.values.size(); ++i) {
+    if (i != rank) others.push_back(row.values[i]);
+  }
+  const double usual = median(others);
+  std::vector<double> away;
+  for (const double value : others) away.push_back(std::abs(value - usual));
+  const auto latest = *std::max_element(others.begin(), others.end());
+  return {row.values[rank] - usual, std::max(median(away), (latest - usual) / 2)};
+}
+
+// How many of the newest rows show `rank` late, without a break of more than one in five.
+std::size_t run_length(const std::vector<Row>& rows, std::size_t rank, double step) {
+  std::size_t late = 0, length = 0, best = 0;
+  for (auto row = rows.rbegin(); row != rows.rend() && length < kWindow; ++row) {
+    const Lateness one = lateness(*row, rank);
+    ++length;
+    const bool is_late = one.by > kTimesSpread * one.spread && one.by > kShare * step / 2;
+    if (is_late) ++late;
+    if (is_late && 5 * late >= 4 * length) best = length;
+    if (length > kLeast && 2 * late < length) break;
+  }
+  return best;
+}
+
+// The time of one iteration, of the newest ones; 0 when unknown.
+double step_of(const Facts& facts) {
+  std::vector<double> steps;
+  for (const RankFacts& rank : facts.ranks) {
+    if (!rank.stamped) continue;
+    const auto& starts = rank.iterations;
+    const std::size_t from = starts.size() > kWindow ? starts.size() - kWindow : 1;
+    for (std::size_t i = from; i < starts.size(); ++i) {
+      const auto iterations = static_cast<double>(starts[i].iteration - starts[i - 1].iteration);
+      steps.push_back(static_cast<double>(starts[i].time - starts[i - 1].time) / iterations);
+    }
+  }
+  return median(steps);
+}
+
+// How far a clock's offset may explain that its rank looks late.
+double clock_doubt(const Analysis& analysis, const Series& series, std::size_t rank) {
+  std::int64_t bound = 0;
+  for (const RankFacts* other : series.ranks) {
+    if (const auto offset = analysis.clocks.between(*series.ranks[rank], *other)) {
+      bound = std::max(bound, offset->hi - offset->estimate);
+    }
+  }
+  return static_cast<double>(bound);
+}
+
+void find_late(const Analysis& analysis, const Series& series, double step,
+               std::vector<Late>& out) {
+  const std::vector<Row>& rows = series.rows;
+  if (series.ranks.size() < 3 || rows.size() <= kLeast) return;
+  for (std::size_t i = 0; i < series.ranks.size(); ++i) {
+    const std::size_t length = run_length(rows, i, step);
+    if (length < kLeast) continue;
+    std::vector<double> by, before;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      (r + length >= rows.size() ? by : before).push_back(lateness(rows[r], i).by);
+    }
+    const double late = median(by);
+    if (late < kShare * step) continue;
+    // A clock that is ahead looks late, too: always as much.
+    const bool grew = before.size() >= kLeast && late - median(before) > kShare * step;
+    if (series.of_clocks && !grew && late <= clock_doubt(analysis, series, i)) continue;
+    Late entry;
+    entry.rank = series.ranks[i];
+    entry.by = std::llround(late);
+    entry.share = step > 0 ? late / step : 0;
+    entry.since = rows[rows.size() - length].iteration;
+    entry.shown_by = series.name;
+    entry.template_id = series.template_id;
+    out.push_back(entry);
+  }
+}
+
+bool speaks_of_data(const std::string& name) {
+  for (const char* word : {"data", "batch", "loader", "fetch", "input"}) {
+    if (name.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Now and then, but for many steps each time: whoever waits for data.
+void find_stalls(const Series& series, double step, std::vector<Late>& out) {
+  if (series.ranks.size() < 3 || step <= 0 || !speaks_of_data(series.name)) return;
+  for (std::size_t i = 0; i < series.ranks.size(); ++i) {
+    std::vector<double> stalls;
+    std::int64_t since = 0;
+    for (const Row& row : series.rows) {
+      const Lateness one = lateness(row, i);
+      if (one.by < kStallSteps * step || one.by < kStallSteps * one.spread) continue;
+      if (stalls.empty()) since = row.iteration;
+      stalls.push_back(one.by);
+    }
+    if (stalls.size() < kStalls) continue;
+    Late entry;
+    entry.rank = series.ranks[i];
+    entry.by = std::llround(median(stalls));
+    entry.share = median(stalls) / step;
+    entry.since = since;
+    entry.shown_by = series.name;
+    entry.template_id = series.template_id;
+    entry.waits_for_data = true;
+    out.push_back(entry);
+  }
+}
+
+std::vector<Series> all_series(const Analysis& analysis) {
+  const Facts& facts = analysis.facts;
+  std::vector<Series> out;
+  std::map<TemplateId, std::vector<const RankFacts*>> by_template;
+  std::map<std::string, std::vector<const RankFacts*>> by_metric;
+  std::vector<const RankFacts*> all;
+  for (const RankFacts& rank : facts.ranks) {
+    for (const auto& [key, metric] : rank.metrics) {
+      if (time_unit(key)) by_metric[key].push_back(&rank);
+    }
+    if (!rank.stamped || !analysis.clocks.between(rank, facts.ranks.front())) continue;
+    if (!rank.iterations.empty()) all.push_back(&rank);
+    for (const auto& [id, starts] : rank.arrivals) by_template[id].push_back(&rank);
+  }
+  const auto corrected = [&](const RankFacts& rank, const std::vector<IterationStart>& starts) {
+    const auto offset = analysis.clocks.between(rank, facts.ranks.front());
+    std::vector<std::pair<std::int64_t, double>> values;
+    for (const IterationStart& start : starts) {
+      values.emplace_back(start.iteration, static_cast<double>(start.time - offset->estimate));
+    }
+    return values;
+  };
+  for (auto& [id, ranks] : by_template) {
+    if (2 * ranks.size() <= facts.ranks.size()) continue;
+    const TemplateId wanted = id;
+    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
+      return corrected(rank, rank.arrivals.at(wanted));
+    }));
+    out.back().template_id = wanted;
+    const auto text = facts.texts.find(wanted);
+    if (text != facts.texts.end()) out.back().name = text->second;
+  }
+  if (out.empty() && !all.empty()) {
+    out.push_back(series_of(
+        std::move(all), [&](const RankFacts& rank) { return corrected(rank, rank.iterations); }));
+  }
+  for (auto& [key, ranks] : by_metric) {
+    if (2 * ranks.size() <= facts.ranks.size()) continue;
+    const double unit = *time_unit(key);
+    const std::string& wanted = key;
+    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
+      std::vector<std::pair<std::int64_t, double>> values;
+      for (const Sample& sample : rank.metrics.at(wanted).samples) {
+        values.emplace_back(sample.iteration, sample.value * unit);
+      }
+      return values;
+    }));
+    out.back().name = key;
+    out.back().of_clocks = false;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Late> find_stragglers(const Analysis& analysis) {
+  std::vector<Late> found;
+  if (analysis.facts.ranks.empty()) return found;
+  const double step = step_of(analysis.facts);
+  for (const Series& series : all_series(analysis)) {
+    std::vector<Late> of_series;
+    find_stalls(series, step, of_series);
+    if (of_series.empty()) find_late(analysis, series, step, of_series);
+    // Many that are late are not late: the others are early.
+    if (2 * of_series.size() < series.ranks.size()) {
+      found.insert(found.end(), of_series.begin(), of_series.end());
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Late& a, const Late& b) {
+    return a.by != b.by ? a.by > b.by : a.rank->rank < b.rank->rank;
+  });
+  std::vector<Late> out;  // the worst of each rank
+  for (Late& late : found) {
+    const bool known = std::any_of(out.begin(), out.end(),
+                                   [&](const Late& other) { return other.rank == late.rank; });
+    if (!known) out.push_back(std::move(late));
+  }
+  return out;
+}
+
+}  // namespace logarithm::aggregator::triage

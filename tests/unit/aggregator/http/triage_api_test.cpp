@@ -1,0 +1,81 @@
+// GET …/triage: the names of the contract, attempts, and what is refused.
+#include <doctest/doctest.h>
+
+#include "tests/unit/aggregator/http/api_fixture.h"
+
+namespace logarithm::aggregator {
+namespace {
+
+// Three ranks that lose rank 1 at iteration 10.
+struct BrokenFixture : ApiFixture {
+  std::shared_ptr<test::FakeJob> run = storage.add("run");
+
+  BrokenFixture() {
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+      StreamAttributes attributes;
+      attributes.job = "run";
+      attributes.name = "stderr";
+      attributes.host = "n1";
+      attributes.rank = rank;
+      attributes.attempt = 3;
+      const StreamId id{StreamBase{9, static_cast<std::uint64_t>(rank)}, 0};
+      const std::size_t index = run->add_stream(id, {attributes});
+      std::vector<Line> lines;
+      std::uint64_t offset = 0;
+      const auto say = [&](UnixNanos time, const std::string& text) -> Line& {
+        lines.push_back(test::make_line(offset, time, text));
+        offset = lines.back().end();
+        return lines.back();
+      };
+      for (int i = 0; i <= 10; ++i) say(at(i), "step " + std::to_string(i)).iteration = i;
+      Line& last =
+          say(at(11) + (rank == 1 ? 0 : 500'000'000), rank == 1 ? "ValueError: x" : "lost");
+      last.severity = Severity::error;
+      last.iteration = 10;
+      last.flags |= line_flag::derived_iteration;
+      last.events.push_back(rank == 1 ? EventMark{"python-exception", "exception", "root"}
+                                      : EventMark{"peer-closed", "peer_lost", "cascade"});
+      run->add_block(index, 0, lines);
+      run->facts()[index].closed = wire::Closed{id, "run", offset, "exited"};
+    }
+  }
+  static UnixNanos at(int second) { return UnixNanos{1'000'000'000} * (second + 1) + 123'456'789; }
+};
+
+TEST_CASE_FIXTURE(BrokenFixture, "GET triage: who was first, with the line that shows it") {
+  const ApiAnswer answer = get("/api/v1/jobs/run/triage");
+
+  REQUIRE(answer.status == 200);
+  INFO(answer.body);
+  const json got = answer.parsed();
+  CHECK(got["job"] == "run");
+  CHECK(got["attempt"] == 3);
+  CHECK(got["verdict"] == "failed");
+  CHECK(got["kind"] == "exception");
+  CHECK(got["phase"] == "training");
+  CHECK(got["first"]["ranks"] == json::array({1}));
+  CHECK(got["first"]["host"] == "n1");
+  CHECK(got["first"]["iteration"] == 10);
+  CHECK(got["first"]["certain"] == true);
+  CHECK(got["first"]["margin_ms"].get<double>() == doctest::Approx(500).epsilon(0.01));
+  CHECK(got["cascade"] == json({{"ranks", "0,2"}, {"count", 2}}));
+  REQUIRE(got["evidence"].size() >= 2);
+  CHECK(got["evidence"][0]["class"] == "root");
+  CHECK(got["evidence"][0]["rank"] == 1);
+  CHECK(got["evidence"][0]["text"] == "ValueError: x");
+  CHECK(got["silent"].empty());
+  CHECK(got["completeness"]["complete"] == true);
+  CHECK(got["summary"].get<std::string>().find("rank 1") != std::string::npos);
+  CHECK(get("/api/v1/jobs/run/triage").body == answer.body);
+}
+
+TEST_CASE_FIXTURE(BrokenFixture, "GET triage: an attempt can be named, and must exist") {
+  CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "3"}}).status == 200);
+  CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "4"}}).status == 404);
+  CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "x"}}).status == 400);
+  CHECK(get("/api/v1/jobs/run/triage", {{"rank", "1"}}).status == 400);
+  CHECK(get("/api/v1/jobs/nobody/triage").status == 404);
+}
+
+}  // namespace
+}  // namespace logarithm::aggregator

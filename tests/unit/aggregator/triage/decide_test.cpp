@@ -1,0 +1,394 @@
+#include "aggregator/triage/decide.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "tests/unit/aggregator/triage/made_facts.h"
+
+namespace logarithm::aggregator::triage {
+namespace {
+
+using test::kMs;
+using test::kSecond;
+using test::MadeFacts;
+using Ranks = std::vector<std::int32_t>;
+
+const UnixNanos kBroke = MadeFacts::time_of(70);
+
+// All but `spared` lose the connection 50 ms after the break.
+void lose_peers(MadeFacts& made, std::int32_t spared, const char* kind = "peer_lost",
+                UnixNanos after = 50 * kMs) {
+  for (auto& rank : made.facts().ranks) {
+    if (rank.rank != spared) made.event(rank.rank, kind, "cascade", kBroke + after);
+  }
+}
+
+void end_all(MadeFacts& made) {
+  for (std::size_t i = 0; i < made.facts().ranks.size(); ++i) {
+    made.say(static_cast<std::int32_t>(i), MadeFacts::kDone, kBroke);
+  }
+}
+
+TEST_CASE("Triage: a job that ended in order is healthy") {
+  MadeFacts made(4);
+  end_all(made);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "healthy");
+  CHECK(verdict.phase == "end");
+  CHECK(verdict.evidence.empty());
+  CHECK_FALSE(verdict.first);
+}
+
+TEST_CASE("Triage: the rank that names a cause is first, all others are one cascade row") {
+  MadeFacts made(512);
+  lose_peers(made, 17);
+  EventFact& root = made.event(17, "exception", "root", kBroke);
+  root.words["exc_type"] = "RuntimeError";
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "failed");
+  CHECK(verdict.kind == "exception");
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{17});
+  CHECK(verdict.first->certain);
+  CHECK(*verdict.first->margin_ms == doctest::Approx(50));
+  CHECK(verdict.cascade.size() == 511);
+  std::size_t rows = 0;
+  for (const Evidence& evidence : verdict.evidence) rows += evidence.klass == "cascade" ? 1 : 0;
+  CHECK(rows == 1);
+}
+
+TEST_CASE("Triage: times that overlap are not certain, and the cause is still found by its class") {
+  MadeFacts made(4);
+  lose_peers(made, 2);
+  EventFact& root = made.event(2, "exception", "root", kBroke);
+  root.when.hi = kBroke + kSecond;  // a traceback without a stamp
+
+  const Verdict verdict = decide(made.facts());
+
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK_FALSE(verdict.first->certain);
+}
+
+TEST_CASE("Triage: clocks of unknown offset give no certain order") {
+  MadeFacts made(4);
+  made.of(2).host = "n2";
+  made.of(2).stamped = false;
+  lose_peers(made, 2);
+  made.event(2, "exception", "root", kBroke);
+
+  const Verdict verdict = decide(made.facts());
+
+  REQUIRE(verdict.first);
+  CHECK_FALSE(verdict.first->certain);
+  CHECK_FALSE(verdict.first->margin_ms);
+}
+
+TEST_CASE("Triage: an exception that names a lost peer in the same record is no cause") {
+  MadeFacts made(4);
+  for (std::int32_t rank : {0, 1, 3}) {
+    made.event(rank, "exception", "root", kBroke + 50 * kMs);
+    made.event(rank, "peer_lost", "cascade", kBroke + 50 * kMs);
+  }
+  made.event(2, "gpu_oom", "root", kBroke + 60 * kMs);  // later, by a stamp
+
+  const Verdict verdict = decide(made.facts());
+
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK(verdict.kind == "gpu_oom");
+  CHECK_FALSE(verdict.first->certain);
+}
+
+TEST_CASE("Triage: what a rank survived is no failure") {
+  MadeFacts made(4, 40);
+  made.event(1, "exception", "root", MadeFacts::time_of(36));
+  made.event(3, "peer_lost", "cascade", MadeFacts::time_of(37));
+  SUBCASE("it went on") {
+    for (std::int32_t rank = 0; rank < 4; ++rank) {
+      made.iterate(rank, 40, MadeFacts::time_of(40)).iterate(rank, 45, MadeFacts::time_of(45));
+    }
+    made.facts().as_of = MadeFacts::time_of(46);
+  }
+  SUBCASE("it ended as its peers did") { end_all(made); }
+
+  CHECK(decide(made.facts()).verdict == "healthy");
+}
+
+TEST_CASE("Triage: a rank without a word while the others lost the connection was killed") {
+  MadeFacts made(4);
+  lose_peers(made, 2);
+  SUBCASE("its exit was seen") {
+    for (std::int32_t rank = 0; rank < 4; ++rank) made.exit(rank, kBroke + kSecond);
+    made.exit(2, kBroke + 5 * kMs).process(2).exit_error = 10 * kMs;
+    CHECK(decide(made.facts()).first->certain);
+  }
+  SUBCASE("files alone") { CHECK_FALSE(decide(made.facts()).first->certain); }
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "failed");
+  CHECK(verdict.kind == "killed");
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK(verdict.cascade.size() == 3);
+}
+
+TEST_CASE("Triage: a launcher's report names the rank that a signal ended") {
+  MadeFacts made(4);
+  made.process(1);
+  EventFact& report = made.event(std::nullopt, "child_failed", "cascade", kBroke + kSecond);
+  report.numbers = {{"exitcode", -9}, {"pid", 101}, {"local_rank", 1}};
+  for (std::int32_t rank = 0; rank < 4; ++rank) made.exit(rank, kBroke + kSecond);
+  made.event(0, "peer_lost", "cascade", kBroke + 100 * kMs);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "killed");
+  CHECK(verdict.first->ranks == Ranks{1});
+}
+
+TEST_CASE("Triage: the kernel's word explains a death, and names the rank by its pid") {
+  MadeFacts made(4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) made.exit(rank, kBroke + kSecond);
+  made.exit(2, kBroke);
+  lose_peers(made, 2);
+  made.kernel("host_oom", kBroke - 10 * kMs).numbers["pid"] = 102;
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "host_oom");
+  CHECK(verdict.first->ranks == Ranks{2});
+  REQUIRE(verdict.hardware.size() == 1);
+  CHECK(verdict.hardware[0].rank == 2);
+}
+
+TEST_CASE("Triage: an Xid is of the rank that holds the GPU") {
+  MadeFacts made(4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    made.process(rank).gpus = {{rank, "", "0000:0" + std::to_string(rank + 1) + ":00.0"}};
+  }
+  lose_peers(made, 3);
+  made.event(3, "gpu_error", "root", kBroke);
+  EventFact& xid = made.kernel("xid", kBroke - 100 * kMs);
+  xid.words["pci"] = "0000:04:00";
+  xid.numbers["xid"] = 79;
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "xid");
+  CHECK(verdict.first->ranks == Ranks{3});
+  CHECK(verdict.hardware[0].code == 79);
+}
+
+TEST_CASE("Triage: an Xid that nothing came of is listed and no failure") {
+  MadeFacts made(4);
+  end_all(made);
+  made.kernel("xid", kBroke).words["pci"] = "0000:04:00";
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "healthy");
+  CHECK(verdict.hardware.size() == 1);
+}
+
+// Rank 2 waits for data with a line of its own, the others for it.
+void hang(MadeFacts& made) {
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    made.process(rank);
+    if (rank == 2) continue;
+    made.of(rank).iterations.push_back({kBroke, 70});
+    made.say(rank, MadeFacts::kBefore, kBroke, 70);
+  }
+  made.say(2, MadeFacts::kExtra, kBroke).severity = Severity::warning;
+}
+
+TEST_CASE("Triage: quiet longer than its own steps explain, a job hangs by the odd rank") {
+  MadeFacts made(4);
+  hang(made);
+  SUBCASE("not yet") {
+    made.facts().as_of = kBroke + kSecond;
+    CHECK(decide(made.facts()).verdict == "healthy");
+  }
+  SUBCASE("now") {
+    made.facts().as_of = kBroke + 10 * kSecond;
+    const Verdict verdict = decide(made.facts());
+    CHECK(verdict.verdict == "hung");
+    CHECK(verdict.kind == "hang");
+    CHECK(verdict.first->ranks == Ranks{2});
+    CHECK_FALSE(verdict.first->certain);
+    REQUIRE(verdict.silent.size() == 1);
+    CHECK(verdict.silent[0].rank == 2);
+    CHECK(verdict.silent[0].since == kBroke);
+  }
+}
+
+TEST_CASE("Triage: after the others timed out the silent, living rank is to blame") {
+  MadeFacts made(4);
+  hang(made);
+  for (std::int32_t rank : {0, 1, 3}) {
+    made.event(rank, "collective_timeout", "cascade", kBroke + 8 * kSecond);
+    made.exit(rank, kBroke + 9 * kSecond);
+  }
+  made.facts().as_of = kBroke + 20 * kSecond;
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "hung");
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK_FALSE(verdict.first->certain);
+  CHECK(verdict.silent[0].rank == 2);
+  CHECK(verdict.cascade.size() == 3);
+}
+
+TEST_CASE("Triage: of ranks that all time out the one with the fewest collectives is to blame") {
+  MadeFacts made(8);
+  for (std::int32_t rank = 0; rank < 8; ++rank) {
+    made.event(rank, "collective_timeout", "cascade", kBroke + 8 * kSecond).numbers = {
+        {"enqueued", rank == 5 ? 807 : 808}, {"completed", 806}};
+  }
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "collective_timeout");
+  CHECK(verdict.first->ranks == Ranks{5});
+  CHECK_FALSE(verdict.first->certain);
+}
+
+TEST_CASE("Triage: a slow checkpoint is no hang") {
+  MadeFacts made(4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    made.process(rank);
+    made.say(rank, MadeFacts::kExtra, kBroke).checkpoint = true;
+  }
+  made.facts().as_of = kBroke + 3 * kSecond;
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "healthy");
+  CHECK(verdict.phase == "checkpoint");
+}
+
+void number(MadeFacts& made, std::int32_t rank, const std::string& key, std::int64_t iteration,
+            double value) {
+  Metric& metric = made.of(rank).metrics[key];
+  Sample sample{iteration, value, made.of(rank).tail.back().line, MadeFacts::time_of(iteration)};
+  metric.samples.push_back(sample);
+  if (value == value) metric.finite_before = true;
+  if (value != value && !metric.first_nan) metric.first_nan = sample;
+}
+
+TEST_CASE("Triage: a NaN is of the rank where the fewest numbers share its iteration") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  MadeFacts made(4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    for (std::int64_t at = 0; at < 100; at += 5) {
+      number(made, rank, "grad_norm", at, at >= 70 ? nan : 1.0);
+      number(made, rank, "loss", at, at >= (rank == 2 ? 70 : 75) ? nan : 0.1 * rank);
+    }
+    made.event(rank, "nan", "root", kBroke + kSecond);  // all stop because of it
+  }
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "failed");
+  CHECK(verdict.kind == "nan");
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK(verdict.first->iteration == 70);
+}
+
+TEST_CASE("Triage: numbers that agreed and do not any more show the rank that departed") {
+  MadeFacts made(4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    for (std::int64_t at = 0; at < 70; at += 5) {
+      number(made, rank, "grad_norm", at, rank == 3 && at >= 50 ? 1.5 : 1.0);
+      number(made, rank, "loss", at, 0.1 * rank);  // never agreed
+    }
+  }
+  end_all(made);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "corruption");
+  CHECK(verdict.first->ranks == Ranks{3});
+  CHECK(verdict.first->iteration == 50);
+}
+
+TEST_CASE("Triage: who comes late to every iteration is a straggler") {
+  MadeFacts made(6);
+  for (std::size_t i = 7; i < made.of(2).iterations.size(); ++i) {
+    made.of(2).iterations[i].time += 15 * kMs;
+  }
+  end_all(made);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "slow");
+  CHECK(verdict.kind == "straggler");
+  CHECK(verdict.first->ranks == Ranks{2});
+  REQUIRE(verdict.stragglers.size() == 1);
+  CHECK(verdict.stragglers[0].late_ms == doctest::Approx(15));
+}
+
+TEST_CASE("Triage: a clock that is ahead is no straggler") {
+  MadeFacts made(4);
+  made.of(2).host = "n2";
+  for (IterationStart& start : made.of(2).iterations) start.time += 30 * kMs;
+  end_all(made);
+
+  CHECK(decide(made.facts()).verdict == "healthy");
+}
+
+TEST_CASE("Triage: a launcher that was told to stop was preempted, not broken") {
+  MadeFacts made(4);
+  EventFact& told = made.event(std::nullopt, "teardown", "teardown", kBroke);
+  told.words["received"] = "SIGTERM";
+  for (std::int32_t rank = 0; rank < 4; ++rank) made.exit(rank, kBroke + kSecond);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "preempted");
+  CHECK(verdict.kind == "preemption");
+}
+
+TEST_CASE("Triage: a failure before the stop is the cause") {
+  MadeFacts made(4);
+  made.event(1, "exception", "root", kBroke - kSecond);
+  EventFact& told = made.event(std::nullopt, "teardown", "teardown", kBroke);
+  told.words["received"] = "SIGTERM";
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "failed");
+  CHECK(verdict.first->ranks == Ranks{1});
+}
+
+TEST_CASE("Triage: an exception before the first iteration is a bad start") {
+  MadeFacts made(4, 0);
+  for (std::int32_t rank = 0; rank < 4; ++rank)
+    made.say(rank, MadeFacts::kBefore, kBroke - kSecond);
+  made.event(1, "exception", "root", kBroke);
+  lose_peers(made, 1);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "start");
+  CHECK(verdict.phase == "start");
+  CHECK(verdict.first->ranks == Ranks{1});
+}
+
+TEST_CASE("Triage: no line of any rank is no failure") {
+  MadeFacts made(0);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "healthy");
+  CHECK_FALSE(verdict.summary.empty());
+}
+
+}  // namespace
+}  // namespace logarithm::aggregator::triage
