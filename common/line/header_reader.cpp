@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
+#include "common/line/digit_shape.h"
+#include "common/line/hash64.h"
 #include "common/line/header_chars.h"
 #include "common/line/header_steps.h"
 
@@ -54,35 +57,82 @@ bool may_end_with_place(std::string_view text) {
   return blank != std::string_view::npos && blank > 0 && text[blank - 1] == ' ';
 }
 
+// True when a time may be printed somewhere: every form has `5:0` or six digits in a row. Without
+// one no digit's value decides anything in a header.
+bool may_have_time(std::string_view text) {
+  std::size_t run = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_digit(text[i])) {
+      if (++run == 6) return true;
+      continue;
+    }
+    if (run > 0 && text[i] == ':' && i + 1 < text.size() && is_digit(text[i + 1])) return true;
+    run = 0;
+  }
+  return false;
+}
+
+// Texts without a header that begin as if they had one, as fold_digits() writes them; for all
+// streams of a thread. The newest wins.
+class Headerless {
+ public:
+  bool knows(std::string_view folded) { return place(folded) == folded; }
+  void keep(std::string_view folded) { place(folded) = folded; }
+
+ private:
+  std::string& place(std::string_view folded) { return texts_[hash64(folded) % texts_.size()]; }
+  std::array<std::string, 1024> texts_;
+};
+
+Headerless& headerless() {
+  thread_local Headerless texts;
+  return texts;
+}
+
 }  // namespace
 
 std::optional<LogHeader> HeaderReader::read(std::string_view text) {
   if (!header::may_have_header(text)) return std::nullopt;
-  std::array<char, kMaxPattern> alike;
-  const std::size_t size = std::min(text.size(), kMaxPattern);
-  for (std::size_t i = 0; i < size; ++i) {
-    alike[i] = static_cast<unsigned char>(text[i] - '0') < 10 ? '0' : text[i];
-  }
+  std::array<char, kMaxHeaderless> folded;
+  const bool whole = text.size() <= folded.size();
+  const std::size_t size = std::min(text.size(), whole ? folded.size() : kMaxPattern);
+  fold_digits(text.substr(0, size), folded.data());
+  const std::string_view alike(folded.data(), std::min(size, kMaxPattern));
   std::optional<LogHeader> header(std::in_place);
-  for (std::size_t i = 0; i < patterns_.size(); ++i) {
-    const Pattern& pattern = patterns_[i];
-    if (pattern.size > size || std::memcmp(pattern.text.data(), alike.data(), pattern.size) != 0) {
-      continue;
-    }
-    if (!replay(pattern, text, *header)) break;
-    if (i > 3) std::swap(patterns_[i], patterns_[i / 2]);
+  const Pattern* known = find(alike);
+  if (known != nullptr && replay(*known, text, *header)) {
     header::mention_rank(text, *header);
+    return header;
+  }
+  const std::string_view all(folded.data(), size);
+  if (whole && headerless().knows(all)) {
+    header.reset();
     return header;
   }
   *header = LogHeader();
   header::HeaderLexer::Trace trace;
   if (!header::read_header(text, *header, trace)) {
+    // JSON's levels may be numbers.
+    if (whole && text[0] != '{' && !may_have_time(text)) headerless().keep(all);
     header.reset();
     return header;
   }
   learn(text, alike, *header, trace);
   header::mention_rank(text, *header);
   return header;
+}
+
+// The last one that is not behind `alike`: what `alike` begins with, if no longer pattern lies
+// between the two. Then the lexer reads the line.
+const HeaderReader::Pattern* HeaderReader::find(std::string_view alike) const {
+  const auto behind =
+      std::upper_bound(patterns_.begin(), patterns_.end(), alike,
+                       [](std::string_view text, const std::unique_ptr<Pattern>& pattern) {
+                         return text < pattern->alike();
+                       });
+  if (behind == patterns_.begin()) return nullptr;
+  const Pattern* pattern = std::prev(behind)->get();
+  return alike.starts_with(pattern->alike()) ? pattern : nullptr;
 }
 
 bool HeaderReader::replay(const Pattern& pattern, std::string_view text, LogHeader& header) const {
@@ -114,8 +164,8 @@ bool HeaderReader::replay(const Pattern& pattern, std::string_view text, LogHead
   return true;
 }
 
-void HeaderReader::learn(std::string_view text, const std::array<char, kMaxPattern>& alike,
-                         const LogHeader& header, const header::HeaderLexer::Trace& trace) {
+void HeaderReader::learn(std::string_view text, std::string_view alike, const LogHeader& header,
+                         const header::HeaderLexer::Trace& trace) {
   // Without a level the words of the message decide more than their beginning shows.
   if (!trace.lexed || trace.fragile || header.level.empty() || header.size == 0) return;
   // Digits that are not as good as any other.
@@ -131,7 +181,7 @@ void HeaderReader::learn(std::string_view text, const std::array<char, kMaxPatte
     return {static_cast<std::uint8_t>(begin), static_cast<std::uint8_t>(part.size())};
   };
   Pattern pattern;
-  pattern.text = alike;
+  std::memcpy(pattern.text.data(), alike.data(), size);
   pattern.size = static_cast<std::uint8_t>(size);
   pattern.header_size = static_cast<std::uint8_t>(header.size);
   pattern.decided = trace.decided_by != 0;
@@ -151,8 +201,23 @@ void HeaderReader::learn(std::string_view text, const std::array<char, kMaxPatte
     pattern.time = span(text.substr(trace.time_begin, trace.time_end - trace.time_begin));
   }
   if (!inside) return;
-  if (patterns_.size() == kPatterns) patterns_.pop_back();
-  patterns_.insert(patterns_.begin(), pattern);
+  keep(pattern);
+}
+
+void HeaderReader::keep(const Pattern& pattern) {
+  if (patterns_.size() == kPatterns) {
+    // Any of them: where so many come in turn, none is better than another.
+    next_out_ = (next_out_ + 17) % kPatterns;
+    patterns_.erase(patterns_.begin() + static_cast<std::ptrdiff_t>(next_out_));
+  }
+  const auto place = std::lower_bound(patterns_.begin(), patterns_.end(), pattern.alike(),
+                                      [](const std::unique_ptr<Pattern>& known,
+                                         std::string_view text) { return known->alike() < text; });
+  if (place != patterns_.end() && (*place)->alike() == pattern.alike()) {
+    **place = pattern;  // its message began otherwise
+  } else {
+    patterns_.insert(place, std::make_unique<Pattern>(pattern));
+  }
 }
 
 }  // namespace logarithm

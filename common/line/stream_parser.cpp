@@ -12,7 +12,6 @@
 #include "common/line/parser_state.h"
 #include "common/line/record_joiner.h"
 #include "common/line/redact.h"
-#include "common/line/template.h"
 #include "common/line/transport.h"
 #include "common/line/unwrap.h"
 #include "common/line/utf8.h"
@@ -158,12 +157,13 @@ class Parser final : public StreamParser, private Intake::Sink {
     } else {
       read_line(line, text, origin);
     }
-    const OpenPiece piece{line.head, line.severity, line.callsite, state_.writers[output]};
     state_.piece.reset();
-    if (line.has(line_flag::partial) && !origin.continues) state_.piece = piece;
     if (origin.continues) {
       line.flags |= line_flag::partial;
-      left = piece;
+      left = OpenPiece{line.head, line.severity, line.callsite, state_.writers[output]};
+    } else if (line.has(line_flag::partial)) {
+      state_.piece = OpenPiece{line.head, line.severity, line.callsite, state_.writers[output]};
+      if (origin.contained) left.reset();
     } else if (origin.contained) {
       left.reset();
     }
@@ -251,6 +251,12 @@ class Parser final : public StreamParser, private Intake::Sink {
       found_.iteration.reset();
     }
     facts.has_iteration = found_.iteration.has_value();
+    // All that will come, at once.
+    const std::size_t pairs = found_.meta.size() + (header ? header->field_count + 1 : 0);
+    if (pairs > 0) line.meta.reserve(line.meta.size() + pairs);
+    if (header && !header->level.empty()) {
+      line.meta.push_back({"level", std::string(header->level), false});
+    }
     take_found(line);
     if (header) add_header_fields(line, *header);
     const auto printed = merge_times(header && header->time ? header->time : found_.time,
@@ -270,9 +276,6 @@ class Parser final : public StreamParser, private Intake::Sink {
   static void take_header(Line& line, const LogHeader& header) {
     line.body_begin += static_cast<std::uint32_t>(header.size);
     line.severity = header.severity;
-    if (!header.level.empty()) {
-      line.meta.push_back({"level", std::string(header.level), false});
-    }
     if (!header.file.empty()) {
       line.callsite.reserve(header.file.size() + 1 + header.file_line.size());
       line.callsite.append(header.file).append(":").append(header.file_line);
@@ -310,9 +313,7 @@ class Parser final : public StreamParser, private Intake::Sink {
   }
 
   void extract(Line& line, std::string_view body) {
-    mask_body(body, masked_);
-    line.template_id = fingerprint(masked_.text);
-    rules_->apply(body, masked_, line.template_id, context_.stream_name, found_);
+    line.template_id = rules_->read(body, context_.stream_name, found_);
   }
 
   void take_found(Line& line) {
@@ -360,7 +361,6 @@ class Parser final : public StreamParser, private Intake::Sink {
   UnixNanos observed_ = 0;
   ParsedLines* out_ = nullptr;
   Extraction found_;
-  MaskedBody masked_;
   std::vector<RuleSet::Secret> secrets_;
   Unwrapper unwrapper_;
   Wrapped wrapped_;

@@ -24,6 +24,9 @@ class BacktrackCompiler {
     out_.may_be_empty_ = all.may_be_empty;
     out_.anchored_ = begins_at_start(tree);
     find_prefix(tree, out_.prefix_);
+    find_behind_prefix();
+    for (const ByteSet& set : out_.sets_) out_.tells_digits_.push_back(tells_digits(set) ? 1 : 0);
+    out_.first_tells_digits_ = tells_digits(out_.first_);
     return true;
   }
 
@@ -108,6 +111,12 @@ class BacktrackCompiler {
     }
   }
 
+  static bool tells_digits(const ByteSet& set) {
+    int digits = 0;
+    for (unsigned char c = '0'; c <= '9'; ++c) digits += set.has(c) ? 1 : 0;
+    return digits != 0 && digits != 10;
+  }
+
   static bool begins_at_start(const PatternNode& node) {
     if (node.kind == Kind::begin_text) return true;
     if (node.kind == Kind::alternation) {
@@ -138,6 +147,19 @@ class BacktrackCompiler {
     const auto byte = single(node);
     if (byte) prefix.push_back(*byte);
     return byte.has_value();
+  }
+
+  // A prefix that all of a text is made of should cost little.
+  void find_behind_prefix() {
+    const auto& steps = out_.steps_;
+    if (steps.size() < 3 || steps[1].op != Op::text ||
+        out_.texts_[steps[1].index] != out_.prefix_) {
+      return;
+    }
+    const bool reads =
+        steps[2].op == Op::byte ||
+        ((steps[2].op == Op::run || steps[2].op == Op::run_back) && steps[2].least > 0);
+    if (reads) out_.behind_prefix_ = steps[2].set;
   }
 
   std::uint16_t set_number(const ByteSet& set) {

@@ -8,22 +8,28 @@ namespace {
 
 constexpr std::int64_t kStepsPerByte = 8;
 
+bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 bool is_word(unsigned char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 }  // namespace
 
-// One search. Choices that are open, and what a group's place was before, lie on one stack.
+// One search. Choices that are open, and what a group's place was before, lie on one stack. A run
+// that is watched notes whether the value of a digit was looked at.
+template <bool kWatched>
 class BacktrackRun {
  public:
-  BacktrackRun(const Backtracker& program, std::string_view text, std::vector<std::int32_t>& places)
+  BacktrackRun(const Backtracker& program, std::string_view text, std::vector<std::int32_t>& places,
+               DigitWatch* watch)
       : program_(program),
         text_(reinterpret_cast<const unsigned char*>(text.data())),
         size_(static_cast<std::int32_t>(text.size())),
         places_(places),
+        stack_(shared_stack()),
+        watch_(watch),
         budget_(kStepsPerByte * (static_cast<std::int64_t>(text.size()) + 64)) {
-    stack().clear();
+    stack_.clear();
   }
 
   Backtracker::Outcome search(std::size_t from) {
@@ -51,31 +57,69 @@ class BacktrackRun {
     std::int32_t bound = 0;  // give_back: not before this; take_more: not past this
   };
 
-  static std::vector<Entry>& stack() {
+  static std::vector<Entry>& shared_stack() {
     thread_local std::vector<Entry> entries;
     return entries;
   }
 
-  bool has(std::uint16_t set, std::int32_t at) const { return program_.sets_[set].has(text_[at]); }
+  bool has(std::uint16_t set, std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (program_.tells_digits_[set] != 0 && is_digit(text_[at])) note(at);
+    }
+    return program_.sets_[set].has(text_[at]);
+  }
+  bool has_text(const std::string& wanted, std::int32_t at) const {
+    if (size_ - at < static_cast<std::int32_t>(wanted.size())) return false;
+    if constexpr (kWatched) {
+      for (const char c : wanted) {
+        if (is_digit(static_cast<unsigned char>(c)) && is_digit(text_[at])) note(at);
+        if (static_cast<unsigned char>(c) != text_[at++]) return false;
+      }
+      return true;
+    }
+    return std::memcmp(text_ + at, wanted.data(), wanted.size()) == 0;
+  }
+  void note(std::int32_t at) const { watch_->note(static_cast<std::uint32_t>(at)); }
 
   // The first place at or behind `at` where a match can begin; -1 when there is none.
   std::int32_t next_start(std::int32_t at) {
     if (at > size_) return -1;
     if (program_.may_be_empty_) return at;
     const std::string& prefix = program_.prefix_;
-    const auto left = static_cast<std::size_t>(size_ - at);
-    if (!prefix.empty()) {
-      const void* found = ::memmem(text_ + at, left, prefix.data(), prefix.size());
-      return found == nullptr
-                 ? -1
-                 : static_cast<std::int32_t>(static_cast<const unsigned char*>(found) - text_);
-    }
-    while (at < size_ && !program_.first_.has(text_[at])) ++at;
+    if (!prefix.empty()) return next_prefix(at);
+    while (at < size_ && !may_begin(at)) ++at;
     return at < size_ ? at : -1;
   }
 
+  std::int32_t next_prefix(std::int32_t at) const {
+    const std::string& prefix = program_.prefix_;
+    if constexpr (kWatched) {
+      while (at < size_ && !has_text(prefix, at)) ++at;
+      return at < size_ ? at : -1;
+    }
+    const auto size = static_cast<std::int32_t>(prefix.size());
+    for (;; ++at) {
+      const void* found =
+          ::memmem(text_ + at, static_cast<std::size_t>(size_ - at), prefix.data(), prefix.size());
+      if (found == nullptr) return -1;
+      at = static_cast<std::int32_t>(static_cast<const unsigned char*>(found) - text_);
+      const std::int32_t behind = program_.behind_prefix_;
+      if (behind < 0) return at;
+      const bool fits = at + size < size_ && has(static_cast<std::uint16_t>(behind), at + size);
+      if (fits) return at;
+    }
+  }
+
+  bool may_begin(std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (program_.first_tells_digits_ && is_digit(text_[at])) note(at);
+    }
+    return program_.first_.has(text_[at]);
+  }
+
   Backtracker::Outcome match_at(std::int32_t at) {
-    std::uint32_t number = 0;
+    std::uint32_t number = 1;  // step 0 saves where the match begins
+    places_[0] = at;
     for (;;) {
       if (go(number, at)) return Backtracker::Outcome::match;
       if (budget_ < 0) return Backtracker::Outcome::gave_up;
@@ -95,11 +139,8 @@ class BacktrackRun {
           break;
         case Op::text: {
           const std::string& wanted = program_.texts_[step.index];
-          const auto length = static_cast<std::int32_t>(wanted.size());
-          if (size_ - at < length || std::memcmp(text_ + at, wanted.data(), wanted.size()) != 0) {
-            return false;
-          }
-          at += length;
+          if (!has_text(wanted, at)) return false;
+          at += static_cast<std::int32_t>(wanted.size());
           break;
         }
         case Op::run:
@@ -113,7 +154,7 @@ class BacktrackRun {
           if (!choose(step, number, at)) return false;
           continue;
         case Op::save:
-          stack().push_back({Entry::Kind::place, step.index, places_[step.index], 0});
+          stack_.push_back({Entry::Kind::place, step.index, places_[step.index], 0});
           places_[step.index] = at;
           break;
         case Op::begin_text:
@@ -147,8 +188,12 @@ class BacktrackRun {
 
   bool run(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at) {
     const std::int32_t begin = at, stop = limit(step, at);
-    const ByteSet& set = program_.sets_[step.set];
-    while (at < stop && set.has(text_[at])) ++at;
+    if constexpr (kWatched) {
+      while (at < stop && has(step.set, at)) ++at;
+    } else {
+      const ByteSet& set = program_.sets_[step.set];
+      while (at < stop && set.has(text_[at])) ++at;
+    }
     budget_ -= (at - begin) / 8;
     if (at - begin < step.least) return false;
     if (step.op == Op::run) return true;
@@ -162,7 +207,7 @@ class BacktrackRun {
     while (at >= bound && !follows(step, at)) --at;
     budget_ -= (begin - at) / 4;
     if (at < bound) return false;
-    if (at > bound) stack().push_back({Entry::Kind::give_back, number, at - 1, bound});
+    if (at > bound) stack_.push_back({Entry::Kind::give_back, number, at - 1, bound});
     return true;
   }
 
@@ -188,7 +233,7 @@ class BacktrackRun {
     }
     budget_ -= (at - begin) / 4;
     if (at < stop && has(step.set, at)) {
-      stack().push_back({Entry::Kind::take_more, number, at + 1, stop});
+      stack_.push_back({Entry::Kind::take_more, number, at + 1, stop});
     }
     return true;
   }
@@ -204,7 +249,7 @@ class BacktrackRun {
     if (taken == end) return false;
     const std::uint32_t other = viable(taken + 1, end, at);
     if (other != end) {
-      stack().push_back({Entry::Kind::resume, number, at, static_cast<std::int32_t>(other)});
+      stack_.push_back({Entry::Kind::resume, number, at, static_cast<std::int32_t>(other)});
     }
     number = program_.branches_[taken].step;
     return true;
@@ -219,10 +264,9 @@ class BacktrackRun {
 
   // Undoes what was done since the last open choice and takes its next way; false: none is left.
   bool back(std::uint32_t& number, std::int32_t& at) {
-    auto& entries = stack();
-    while (!entries.empty()) {
-      const Entry entry = entries.back();
-      entries.pop_back();
+    while (!stack_.empty()) {
+      const Entry entry = stack_.back();
+      stack_.pop_back();
       if (--budget_ < 0) return true;  // go() says that it is over
       switch (entry.kind) {
         case Entry::Kind::place: places_[entry.step] = entry.at; continue;
@@ -256,13 +300,22 @@ class BacktrackRun {
   const unsigned char* text_;
   std::int32_t size_;
   std::vector<std::int32_t>& places_;
+  std::vector<Entry>& stack_;
+  DigitWatch* watch_;
   std::int64_t budget_;
 };
 
 Backtracker::Outcome Backtracker::search(std::string_view text, std::size_t from,
                                          std::vector<std::int32_t>& places) const {
   if (text.size() > (1u << 30) || from > text.size()) return Outcome::gave_up;
-  return BacktrackRun(*this, text, places).search(from);
+  return BacktrackRun<false>(*this, text, places, nullptr).search(from);
+}
+
+Backtracker::Outcome Backtracker::search(std::string_view text, std::size_t from,
+                                         std::vector<std::int32_t>& places,
+                                         DigitWatch& watch) const {
+  if (text.size() > (1u << 30) || from > text.size()) return Outcome::gave_up;
+  return BacktrackRun<true>(*this, text, places, &watch).search(from);
 }
 
 }  // namespace logarithm

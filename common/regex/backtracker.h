@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/regex/digit_watch.h"
 #include "common/regex/pattern_tree.h"
 
 namespace logarithm {
@@ -25,6 +26,9 @@ class Backtracker {
   // The first match that begins at `from` or later. `places` gets begin and end of all groups (the
   // whole match is group 0), -1 where one took no part; it is valid only with a match.
   Outcome search(std::string_view text, std::size_t from, std::vector<std::int32_t>& places) const;
+  // The same, and notes where the value of a digit was looked at. Slower.
+  Outcome search(std::string_view text, std::size_t from, std::vector<std::int32_t>& places,
+                 DigitWatch& watch) const;
 
   // False when no text matches that `shape` stands for: one with each `hole` byte replaced by any
   // bytes of `fill`. True proves nothing. Costs far more than a search.
@@ -33,6 +37,7 @@ class Backtracker {
  private:
   friend class ShapeRun;
   friend class BacktrackCompiler;
+  template <bool kWatched>
   friend class BacktrackRun;
 
   enum class Op : std::uint8_t {
@@ -67,12 +72,15 @@ class Backtracker {
   std::vector<Step> steps_;
   std::vector<Branch> branches_;
   std::vector<ByteSet> sets_;
+  std::vector<std::uint8_t> tells_digits_;  // by set: it has some digits and not others
   std::vector<std::string> texts_;
   std::size_t groups_ = 1;
   ByteSet first_;  // of any match
+  bool first_tells_digits_ = false;
   bool may_be_empty_ = false;
-  bool anchored_ = false;  // begins with ^
-  std::string prefix_;     // every match begins with it
+  bool anchored_ = false;            // begins with ^
+  std::string prefix_;               // every match begins with it
+  std::int32_t behind_prefix_ = -1;  // the set of the byte behind it; -1: not known
 };
 
 }  // namespace logarithm

@@ -98,10 +98,20 @@ bool Regex::search(std::string_view text, Groups& groups) const {
 }
 
 bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups) const {
+  return search_from(text, from, groups, static_cast<DigitWatch*>(nullptr));
+}
+bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups,
+                        DigitWatch& watch) const {
+  return search_from(text, from, groups, &watch);
+}
+
+bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups,
+                        DigitWatch* watch) const {
   if (from > text.size()) return false;
   if (impl_->fast) {
-    const auto& found = places();
-    const auto outcome = impl_->fast->search(text, from, places());
+    auto& found = places();
+    const auto outcome = watch == nullptr ? impl_->fast->search(text, from, found)
+                                          : impl_->fast->search(text, from, found, *watch);
     if (outcome == Backtracker::Outcome::no_match) return false;
     if (outcome == Backtracker::Outcome::match) {
       groups.resize(impl_->names.size());
@@ -117,6 +127,7 @@ bool Regex::search_from(std::string_view text, std::size_t from, Groups& groups)
       return true;
     }
   }
+  if (watch != nullptr) watch->note_all();
   constexpr std::size_t kInline = 16;
   const std::size_t count = impl_->names.size();
   re2::StringPiece fixed[kInline];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/regex/digit_watch.h"
 
 namespace logarithm {
 
@@ -37,6 +38,10 @@ class Regex {
   bool search(std::string_view text, Groups& groups) const;
   // The same from position `from` on; `^` and `\b` still see what is before it.
   bool search_from(std::string_view text, std::size_t from, Groups& groups) const;
+  // The same, and notes where the value of a digit was looked at: what differs from `text` in other
+  // digits only has the same result, at the same places. Slower.
+  bool search_from(std::string_view text, std::size_t from, Groups& groups,
+                   DigitWatch& watch) const;
   // True when all of `text` matches.
   bool full_match(std::string_view text) const;
 
@@ -60,6 +65,8 @@ class Regex {
 
  private:
   struct Impl;
+  bool search_from(std::string_view text, std::size_t from, Groups& groups,
+                   DigitWatch* watch) const;
   explicit Regex(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

@@ -127,6 +127,11 @@ const std::vector<std::uint16_t>& Candidates::find(std::string_view text) const 
   return scan(in_body_, text, always_, rules_);
 }
 
+// The literals' parts that the mask leaves alone have no digits.
+const std::vector<std::uint16_t>& Candidates::find_shape(std::string_view text) const {
+  return scan(in_masked_, text, masked_always_, rules_);
+}
+
 // Whether `rule` could match any line of this shape; asked once per template and rule.
 bool Candidates::could_match(Memory& memory, std::uint16_t rule, const MaskedBody& masked) const {
   if (rule >= Memory::kRules) return true;

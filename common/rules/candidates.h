@@ -22,6 +22,9 @@ class Candidates {
   // Ascending; a view that is valid until the next call of this thread.
   const std::vector<std::uint16_t>& find(std::string_view text) const;
 
+  // Those that could hit `text` or any text that differs from it in the values of digits only.
+  const std::vector<std::uint16_t>& find_shape(std::string_view text) const;
+
   // The same for a body whose mask is known. A template decides once for all its lines: from its
   // constant text, and when it comes again from what patterns could match at all. Where a line has
   // paths or quoted strings (in which any literal may lie) the body is looked at, for the rules

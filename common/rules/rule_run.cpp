@@ -1,36 +1,16 @@
 #include "common/rules/rule_run.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace logarithm {
 namespace {
+
+using Reads = RecipeStep::Reads;
 
 constexpr std::size_t kMaxPairs = 128;  // of one line; what repeats more often is no metric line
 
 bool overlaps(std::string_view a, std::string_view b) {
   return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
-
-// "5,856" is a number here: metric lines print thousands.
-std::optional<double> pair_value(std::string_view text) {
-  if (text.find(',') == std::string_view::npos) return parse_double(text);
-  std::string digits(text);
-  std::erase(digits, ',');
-  return parse_double(digits);
-}
-
-// "3420", "3,420" and "3420.0" (Lightning prints steps as floats).
-std::optional<std::int64_t> iteration_of(std::string_view text) {
-  auto value = parse_int(text, true);
-  if (!value) {
-    const auto real = parse_double(text);
-    if (real && *real >= 0 && *real < 9e15 && *real == std::floor(*real)) {
-      value = static_cast<std::int64_t>(*real);
-    }
-  }
-  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // Counters keep their type: a step is no measurement.
@@ -39,16 +19,25 @@ bool is_step(std::string_view name) {
          name == "num_updates";
 }
 
-std::optional<std::int32_t> small_int(std::string_view text) {
-  const auto value = parse_int(text);
-  if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max()) return {};
-  return static_cast<std::int32_t>(*value);
+bool has_digit(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+MappingPart part_of(std::string_view field) {
+  if (field == "pid") return MappingPart::pid;
+  if (field == "rank" || field == "world_rank") return MappingPart::rank;
+  if (field == "local_rank") return MappingPart::local_rank;
+  if (field == "node_rank" || field == "group_rank") return MappingPart::group_rank;
+  if (field == "world_size" || field == "nranks") return MappingPart::world_size;
+  return field == "ip" || field == "host" ? MappingPart::host : MappingPart::none;
 }
 
 }  // namespace
 
-void RuleRun::begin(std::string_view body, std::string_view stream, Extraction& out) {
+void RuleRun::begin(std::string_view body, std::string_view stream, Extraction& out,
+                    RecipeWriter* writer) {
   body_ = body;
+  writer_ = writer;
   stream_ = stream;
   out_ = &out;
   out.clear();
@@ -65,14 +54,18 @@ bool RuleRun::apply(const Rule& rule) {
   const bool reads_pairs = rule.each || rule.parse != Rule::Parse::none;
   if (reads_pairs && pairs_taken_) return false;
   groups_.clear();
-  if (rule.match && !rule.match->search(body_, groups_)) return false;
+  if (rule.match && !search(*rule.match, 0, groups_)) return false;
   if (rule.parse != Rule::Parse::none && !read_body(rule)) return false;
   take_iteration(rule);
   take_fields(rule);
   const bool pairs = (rule.each && take_pairs(rule)) || take_entries(rule);
   if (!pairs && !rule.match && rule.parse == Rule::Parse::none) return false;
   pairs_taken_ = pairs_taken_ || pairs;
-  for (const auto& constant : rule.constants) add_meta(constant.key, constant.value, false);
+  for (const auto& constant : rule.constants) {
+    if (add_meta(constant.key, constant.value, false) && writer_ != nullptr) {
+      writer_->give(constant.key, constant.value);
+    }
+  }
   raise_severity(rule.severity);
   for (const auto& by_group : rule.group_severity) {
     const Text text = text_of(by_group.group);
@@ -83,6 +76,11 @@ bool RuleRun::apply(const Rule& rule) {
   return true;
 }
 
+bool RuleRun::search(const Regex& pattern, std::size_t from, Regex::Groups& groups) {
+  return writer_ == nullptr ? pattern.search_from(body_, from, groups)
+                            : pattern.search_from(body_, from, groups, writer_->watch());
+}
+
 void RuleRun::finish() { settle_events(out_->events); }
 
 bool RuleRun::read_body(const Rule& rule) {
@@ -90,7 +88,12 @@ bool RuleRun::read_body(const Rule& rule) {
   while (!body.empty() && (body.front() == ' ' || body.front() == '\t')) body.remove_prefix(1);
   if (body.empty() || body.front() != '{') return false;
   const bool json = rule.parse == Rule::Parse::json;
-  if (!read_dict(body, json ? DictSyntax::json : DictSyntax::python, entries_)) return false;
+  const bool read = read_dict(body, json ? DictSyntax::json : DictSyntax::python, entries_);
+  // Whether a word is a number decides here, escapes have digits, and calls hide values.
+  if (writer_ != nullptr && (!read || body.find_first_of("\\(") != std::string_view::npos)) {
+    writer_->forget();
+  }
+  if (!read) return false;
   keys_.assign(rule.keys.size(), nullptr);
   for (const DictEntry& entry : entries_) {
     const auto known = std::find(rule.keys.begin(), rule.keys.end(), entry.key);
@@ -119,7 +122,11 @@ void RuleRun::take_iteration(const Rule& rule) {
       if (numbers < 2) return;
     }
     const auto value = iteration_of(*text);
-    if (!value) continue;
+    if (!value) {
+      if (writer_ != nullptr) writer_->look(Reads::iteration, *text, false);
+      continue;
+    }
+    if (writer_ != nullptr) writer_->iteration(*text);
     out_->iteration = value;
     out_->carry_iteration = rule.carry_iteration;
     return;
@@ -130,24 +137,38 @@ void RuleRun::take_fields(const Rule& rule) {
   for (const auto& field : rule.fields) {
     const Text text = text_of(field.group);
     if (!text) continue;
-    add_meta(field.name, field_value(field.type, *text), field.point);
+    if (add_meta(field.name, field_value(field.type, *text), field.point) && writer_ != nullptr) {
+      writer_->give(Reads::field, *text, field.name, field.type);
+    }
     if (field.group < Rule::kParsedKey && field.type != FieldType::string) taken_.push_back(*text);
   }
   for (const auto& first : rule.firsts) {
     for (const auto& [group, type] : first.groups) {
       const Text text = text_of(group);
       if (!text) continue;
-      add_meta(first.name, field_value(type, *text), first.point);
+      if (add_meta(first.name, field_value(type, *text), first.point) && writer_ != nullptr) {
+        writer_->give(Reads::field, *text, first.name, type);
+      }
       break;
     }
   }
   if (rule.time_group && !out_->time) {
     const Text text = text_of(*rule.time_group);
     if (text) out_->time = parse_time(*text);
+    if (text && writer_ != nullptr) {
+      if (out_->time) {
+        writer_->time(*text);
+      } else {
+        writer_->look(Reads::time, *text, false);
+      }
+    }
   }
   if (rule.file_group && rule.line_group && out_->callsite.empty()) {
     const Text file = text_of(*rule.file_group), line = text_of(*rule.line_group);
-    if (file && line) out_->callsite.append(*file).append(":").append(*line);
+    if (file && line) {
+      out_->callsite.append(*file).append(":").append(*line);
+      if (writer_ != nullptr) writer_->callsite(*file, *line);
+    }
   }
 }
 
@@ -155,21 +176,13 @@ void RuleRun::take_mapping(const Rule& rule) {
   ProcessMapping mapping;
   for (const auto& field : rule.fields) {
     const Text text = text_of(field.group);
-    if (!text) continue;
-    if (field.name == "pid") {
-      mapping.pid = small_int(*text);
-    } else if (field.name == "rank" || field.name == "world_rank") {
-      mapping.rank = small_int(*text);
-    } else if (field.name == "local_rank") {
-      mapping.local_rank = small_int(*text);
-    } else if (field.name == "node_rank" || field.name == "group_rank") {
-      mapping.group_rank = small_int(*text);
-    } else if (field.name == "world_size" || field.name == "nranks") {
-      mapping.world_size = small_int(*text);
-    } else if (field.name == "ip" || field.name == "host") {
-      mapping.host = *text;
-    }
+    const MappingPart part = part_of(field.name);
+    if (!text || part == MappingPart::none) continue;
+    const bool found = set_part(mapping, part, *text);
+    if (writer_ != nullptr) writer_->mapping(part, *text, found);
   }
+  // A second rule's mapping replaces the first one's.
+  if (writer_ != nullptr && out_->mapping) writer_->forget();
   if (mapping.rank || mapping.local_rank) out_->mapping = std::move(mapping);
 }
 
@@ -177,19 +190,27 @@ void RuleRun::take_mapping(const Rule& rule) {
 bool RuleRun::take_pairs(const Rule& rule) {
   std::size_t from = 0;
   bool any = false;
-  for (std::size_t count = 0; count < kMaxPairs && rule.each->search_from(body_, from, pair_);
-       ++count) {
+  for (std::size_t count = 0; count < kMaxPairs && search(*rule.each, from, pair_); ++count) {
     const auto end = static_cast<std::size_t>(pair_[0]->data() - body_.data()) + pair_[0]->size();
     from = pair_[0]->empty() ? end + 1 : end;
     const Text &key = pair_[rule.each_key], &text = pair_[rule.each_value];
     if (!key || !text || taken(*text)) continue;
     const auto value = pair_value(*text);
-    std::string name = metric_name(*key);
-    if (!value || name.empty() || name == "iteration") continue;  // that is the line's
-    if (const auto step = is_step(name) ? parse_int(*text, true) : std::nullopt) {
-      add_pair(rule, std::move(name), *step);
-    } else {
-      add_pair(rule, std::move(name), *value);
+    const std::string name = metric_name(*key);
+    // A key with digits is another one in the next line.
+    if (writer_ != nullptr) writer_->watch(*key);
+    // The iteration is the line's.
+    if (!value || name.empty() || name == "iteration") {
+      if (writer_ != nullptr) writer_->look(Reads::pair, *text, value.has_value());
+      continue;
+    }
+    const auto step = is_step(name) ? parse_int(*text, true) : std::nullopt;
+    const bool added =
+        add_meta(name, step ? MetaValue(*step) : MetaValue(*value), is_point(rule, name));
+    if (writer_ != nullptr) {
+      if (step || !added) writer_->look(Reads::pair, *text, true);
+      if (is_step(name) && !step) writer_->look(Reads::step, *text, false);
+      if (added) writer_->give(step ? Reads::step : Reads::pair, *text, name);
     }
     taken_.push_back(*text);
     any = true;
@@ -201,26 +222,54 @@ bool RuleRun::take_pairs(const Rule& rule) {
 bool RuleRun::take_entries(const Rule& rule) {
   if (rule.parse == Rule::Parse::none) return false;
   for (DictEntry& entry : entries_) {
-    std::string name = metric_name(entry.key);
-    if (!name.empty() && name != "iteration")
-      add_pair(rule, std::move(name), std::move(entry.value));
+    const std::string name = metric_name(entry.key);
+    const bool whole = entry.number && std::holds_alternative<std::int64_t>(entry.value);
+    const bool plain = !name.empty() && name != "iteration";
+    if (writer_ == nullptr) {
+      if (plain) add_meta(name, std::move(entry.value), is_point(rule, name));
+      continue;
+    }
+    if (has_digit(entry.key)) writer_->forget();
+    const bool added = plain && add_meta(name, entry.value, is_point(rule, name));
+    if (entry.number) {
+      if (!whole) writer_->look(Reads::entry_int, entry.text, false);
+      const Reads reads = whole ? Reads::entry_int : Reads::entry_real;
+      if (added) {
+        writer_->give(reads, entry.text, name);
+      } else {
+        writer_->look(reads, entry.text, true);
+      }
+      continue;
+    }
+    // A text that is no number, or a truth value.
+    if (has_digit(entry.text)) {
+      writer_->look(Reads::entry_int, entry.text, false);
+      writer_->look(Reads::entry_real, entry.text, false);
+    }
+    if (!added) continue;
+    if (std::get<std::string>(entry.value) == entry.text) {
+      writer_->give(Reads::field, entry.text, name);
+    } else {
+      writer_->give(name, entry.value);
+    }
   }
   return true;
 }
 
-void RuleRun::add_pair(const Rule& rule, std::string name, MetaValue value) {
-  const bool point = std::find(rule.points.begin(), rule.points.end(), name) != rule.points.end();
-  add_meta(name, std::move(value), point);
+bool RuleRun::is_point(const Rule& rule, std::string_view name) const {
+  return std::find(rule.points.begin(), rule.points.end(), name) != rule.points.end();
 }
 
-void RuleRun::add_meta(std::string_view key, MetaValue value, bool point) {
+// False when the key is there.
+bool RuleRun::add_meta(std::string_view key, MetaValue value, bool point) {
   for (auto& known : out_->meta) {  // the first rule that names a key keeps it
     if (known.key == key) {
       known.point = known.point || point;
-      return;
+      return false;
     }
   }
   out_->meta.push_back({std::string(key), std::move(value), point});
+  return true;
 }
 
 void RuleRun::raise_severity(std::optional<Severity> severity) {

@@ -5,6 +5,7 @@
 
 #include "common/line/event_marks.h"
 #include "common/rules/dict_reader.h"
+#include "common/rules/line_recipe.h"
 #include "common/rules/rule.h"
 #include "common/rules/rule_set.h"
 
@@ -14,8 +15,10 @@ namespace logarithm {
 // allocated for what finds nothing.
 class RuleRun {
  public:
-  // `body` and `out` outlive the run, which ends with finish().
-  void begin(std::string_view body, std::string_view stream, Extraction& out);
+  // `body` and `out` outlive the run, which ends with finish(); so does `writer`, which, if given,
+  // notes what the rules do.
+  void begin(std::string_view body, std::string_view stream, Extraction& out,
+             RecipeWriter* writer = nullptr);
   // True when the rule hits.
   bool apply(const Rule& rule);
   void finish();
@@ -23,6 +26,7 @@ class RuleRun {
  private:
   using Text = std::optional<std::string_view>;
 
+  bool search(const Regex& pattern, std::size_t from, Regex::Groups& groups);
   bool read_body(const Rule& rule);
   Text text_of(std::size_t group) const;
   void take_iteration(const Rule& rule);
@@ -30,13 +34,14 @@ class RuleRun {
   void take_mapping(const Rule& rule);
   bool take_pairs(const Rule& rule);
   bool take_entries(const Rule& rule);
-  void add_pair(const Rule& rule, std::string name, MetaValue value);
-  void add_meta(std::string_view key, MetaValue value, bool point);
+  bool is_point(const Rule& rule, std::string_view name) const;
+  bool add_meta(std::string_view key, MetaValue value, bool point);
   void raise_severity(std::optional<Severity> severity);
   bool taken(std::string_view text) const;
 
   std::string_view body_, stream_;
   Extraction* out_ = nullptr;
+  RecipeWriter* writer_ = nullptr;
   Regex::Groups groups_, pair_;
   std::vector<DictEntry> entries_;
   std::vector<const DictEntry*> keys_;  // of Rule::keys, null where the body has none

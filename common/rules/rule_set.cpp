@@ -8,6 +8,7 @@
 #include "common/rules/candidates.h"
 #include "common/rules/rule_loader.h"
 #include "common/rules/rule_run.h"
+#include "common/rules/shape_memory.h"
 #include "common/rules/shipped_rules.h"
 
 namespace logarithm {
@@ -39,26 +40,58 @@ class CompiledRules final : public RuleSet {
                      }));
     of_secret_.build(rules_,
                      rules_where(rules_, [](const Rule& rule) { return rule.redact.has_value(); }));
+    static std::atomic<std::uint64_t> numbers{0};
+    number_ = ++numbers;
+    for (const Rule& rule : rules_) {
+      for (const std::string& stream : rule.streams) {
+        if (stream_number(stream) == 0) streams_.push_back(stream);
+      }
+    }
     redacts_ = std::any_of(rules_.begin(), rules_.end(),
                            [](const Rule& rule) { return rule.redact.has_value(); });
   }
 
   void apply(std::string_view body, std::string_view stream, Extraction& out) const override {
     body = body.substr(0, kInputCap);
-    run(of_line_.find(body), body, stream, out);
+    run(of_line_.find(body), body, stream, out, time_this());
   }
 
   void apply(std::string_view body, const MaskedBody& masked, TemplateId id,
              std::string_view stream, Extraction& out) const override {
     // A body that is cut is not what the mask was made of.
     if (body.size() > kInputCap) return apply(body, stream, out);
-    run(of_line_.find(body, masked, id), body, stream, out);
+    run(of_line_.find(body, masked, id), body, stream, out, time_this());
+  }
+
+  TemplateId read(std::string_view body, std::string_view stream, Extraction& out) const override {
+    thread_local ShapeMemory memory;
+    thread_local MaskedBody masked;
+    ShapeMemory::Shape shape;
+    const bool worth = body.size() <= ShapeMemory::kLongest;
+    const bool timed = time_this();
+    if (worth) {
+      const auto* known = memory.find(body, number_, stream_number(stream), shape);
+      if (known != nullptr && known->recipe && !timed && known->recipe->read(body, out)) {
+        return known->id;
+      }
+      if (known == nullptr && !timed && memory.again(shape))
+        return learn(memory, shape, body, stream, out);
+    }
+    mask_body(body, masked);
+    const TemplateId id = fingerprint(masked.text);
+    if (body.size() > kInputCap) {
+      body = body.substr(0, kInputCap);
+      run(of_line_.find(body), body, stream, out, timed);
+    } else {
+      run(of_line_.find(body, masked, id), body, stream, out, timed);
+    }
+    return id;
   }
 
   void apply_record(std::string_view record, std::string_view stream,
                     Extraction& out) const override {
     record = record.substr(0, kInputCap);
-    run(of_record_.find(record), record, stream, out);
+    run(of_record_.find(record), record, stream, out, time_this());
   }
 
   bool redacts() const override { return redacts_; }
@@ -91,18 +124,44 @@ class CompiledRules final : public RuleSet {
   }
 
  private:
+  // One line in sample_every_ is timed.
+  bool time_this() const {
+    thread_local std::uint32_t lines = 0;
+    return (lines++ & (sample_every_ - 1)) == 0;
+  }
+
+  // What the rules make of a stream's name: 0 where none asks for it.
+  std::uint32_t stream_number(std::string_view stream) const {
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (streams_[i] == stream) return static_cast<std::uint32_t>(i) + 1;
+    }
+    return 0;
+  }
+
   void run(const std::vector<std::uint16_t>& candidates, std::string_view body,
-           std::string_view stream, Extraction& out) const {
+           std::string_view stream, Extraction& out, bool timed) const {
     if (candidates.empty()) return out.clear();
     thread_local RuleRun current;  // scratch: no allocation per line
-    thread_local std::uint32_t lines = 0;
     current.begin(body, stream, out);
-    if ((lines++ & (sample_every_ - 1)) == 0) {
+    if (timed) {
       for (const std::uint16_t number : candidates) run_timed(current, number);
     } else {
       for (const std::uint16_t number : candidates) current.apply(rules_[number]);
     }
     current.finish();
+  }
+
+  // Runs the rules on a body whose shape came before, and remembers what they did.
+  TemplateId learn(ShapeMemory& memory, const ShapeMemory::Shape& shape, std::string_view body,
+                   std::string_view stream, Extraction& out) const {
+    thread_local RuleRun current;
+    RecipeWriter writer(body);
+    current.begin(body, stream, out, &writer);
+    for (const std::uint16_t number : of_line_.find_shape(body)) current.apply(rules_[number]);
+    current.finish();
+    const TemplateId id = template_of(body);
+    memory.put(shape, id, writer.finish(out));
+    return id;
   }
 
   void run_timed(RuleRun& current, std::uint16_t number) const {
@@ -153,6 +212,8 @@ class CompiledRules final : public RuleSet {
   mutable std::vector<RuleCounters> counters_;
   std::uint32_t sample_every_;
   bool redacts_ = false;
+  std::uint64_t number_ = 0;          // which set, for what threads remember
+  std::vector<std::string> streams_;  // that rules ask for
   Candidates of_line_, of_record_, of_secret_;
 };
 

@@ -37,6 +37,24 @@ std::vector<std::string> mixed_lines(std::size_t count, unsigned seed) {
   return out;
 }
 
+std::vector<std::string> widened_lines(std::size_t count, unsigned seed) {
+  constexpr std::size_t kHeader = 40;  // times and places stay what they are
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::mt19937 random(seed);
+  auto lines = mixed_lines(count, seed);
+  for (std::string& line : lines) {
+    for (std::size_t k = kHeader; k < line.size(); ++k) {
+      if (!digit(line[k]) || digit(line[k - 1]) || random() % 4 != 0) continue;
+      if (random() % 2 == 0 && k + 1 < line.size() && digit(line[k + 1])) {
+        line.erase(k + 1, 1);
+      } else {
+        line.insert(k + 1, 1, static_cast<char>('0' + random() % 10));
+      }
+    }
+  }
+  return lines;
+}
+
 std::vector<std::pair<std::string, std::string>> hostile_lines() {
   constexpr std::size_t kSize = 1u << 20;
   const auto repeated = [](std::string_view piece) {

@@ -2,7 +2,11 @@
 #include <re2/re2.h>
 #include <re2/set.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "common/line/stream_parser.h"
@@ -20,16 +24,26 @@ namespace {
 constexpr std::size_t kLines = 50'000;
 constexpr UnixNanos kObserved = 1'772'668'800'000'000'000;
 
-const std::vector<std::string>& lines() {
-  static const auto made = bench::mixed_lines(kLines, 7);
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+const std::string& bytes() {
+  static const std::string made = joined(bench::mixed_lines(kLines, 7));
   return made;
 }
-
-const std::string& bytes() {
+const std::string& widened_bytes() {
+  static const std::string made = joined(bench::widened_lines(kLines, 7));
+  return made;
+}
+// A file of lines to read too, if LGR_CORPUS names one (see tests/tools/gen_corpus.cpp).
+const std::string& file_bytes() {
   static const std::string made = [] {
-    std::string out;
-    for (const auto& line : lines()) out += line + "\n";
-    return out;
+    const char* name = std::getenv("LGR_CORPUS");
+    if (name == nullptr) return std::string();
+    std::ifstream in(name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {}).substr(0, 64u << 20);
   }();
   return made;
 }
@@ -61,8 +75,7 @@ const std::vector<std::string>& bodies() {
   return made;
 }
 
-void parse(benchmark::State& state, const RuleSet& rules) {
-  const std::string& all = bytes();
+void parse(benchmark::State& state, const RuleSet& rules, const std::string& all) {
   LongLinePool pool;
   ParsedLines parsed;
   std::size_t count = 0;
@@ -80,8 +93,13 @@ void parse(benchmark::State& state, const RuleSet& rules) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * all.size()));
 }
 
-void parser_all(benchmark::State& state) { parse(state, shipped()); }
-void parser_without_rules(benchmark::State& state) { parse(state, no_rules()); }
+void parser_all(benchmark::State& state) { parse(state, shipped(), bytes()); }
+void parser_widened(benchmark::State& state) { parse(state, shipped(), widened_bytes()); }
+void parser_file(benchmark::State& state) {
+  if (file_bytes().empty()) return state.SkipWithError("LGR_CORPUS names no file");
+  parse(state, shipped(), file_bytes());
+}
+void parser_without_rules(benchmark::State& state) { parse(state, no_rules(), bytes()); }
 
 template <typename Work>
 void each_body(benchmark::State& state, Work work) {
@@ -119,6 +137,13 @@ void rules_by_template(benchmark::State& state) {
   each_body(state, [&](const std::string& body) {
     const auto& [masked, id] = masks[i++ % masks.size()];
     shipped().apply(body, masked, id, "stdout", found);
+    benchmark::DoNotOptimize(found);
+  });
+}
+void rules_by_shape(benchmark::State& state) {
+  Extraction found;
+  each_body(state, [&](const std::string& body) {
+    benchmark::DoNotOptimize(shipped().read(body, "stdout", found));
     benchmark::DoNotOptimize(found);
   });
 }
@@ -202,9 +227,12 @@ void hostile(benchmark::State& state) {
 }
 
 BENCHMARK(parser_all);
+BENCHMARK(parser_widened);
+BENCHMARK(parser_file);
 BENCHMARK(parser_without_rules);
 BENCHMARK(mask);
 BENCHMARK(mask_reference);
+BENCHMARK(rules_by_shape);
 BENCHMARK(rules_by_template);
 BENCHMARK(rules_by_scan);
 BENCHMARK(secrets);
@@ -221,6 +249,9 @@ class Reporter final : public benchmark::ConsoleReporter {
       if (items != run.counters.end()) {
         per_second_[run.benchmark_name()] = items->second.value;
       }
+      if (run.benchmark_name().starts_with("hostile")) {
+        worst_ = std::max(worst_, run.GetAdjustedCPUTime());
+      }
     }
     ConsoleReporter::ReportRuns(runs);
   }
@@ -230,18 +261,28 @@ class Reporter final : public benchmark::ConsoleReporter {
       std::printf("%-52s %6.1f x\n", what, per_second_.at(of) / per_second_.at(to));
     };
     std::printf("average line: %zu bytes\n", bytes().size() / kLines);
-    if (per_second_.contains("parser_all")) {
-      std::printf("lines per CPU second, all packs: %.2f million (bar: 1.2)\n",
-                  per_second_.at("parser_all") * 1e-6);
-    }
-    ratio("rules against RE2 rule by rule", "rules_by_template", "re2_rule_by_rule");
-    ratio("rules against RE2::Set", "rules_by_template", "re2_set");
+    const auto rate = [&](const char* what, const char* of) {
+      if (!per_second_.contains(of)) return;
+      std::printf("%-52s %6.2f million lines per CPU second\n", what, per_second_.at(of) * 1e-6);
+    };
+    rate("unwrap, parse, template and all packs (bar: 1.2)", "parser_all");
+    rate("... where the widths of numbers vary", "parser_widened");
+    rate("... LGR_CORPUS", "parser_file");
+    rate("... without rules", "parser_without_rules");
+    rate("template and rules alone", "rules_by_shape");
+    rate("RE2, rule by rule", "re2_rule_by_rule");
+    rate("RE2::Set", "re2_set");
+    ratio("template and rules against RE2 rule by rule", "rules_by_shape", "re2_rule_by_rule");
+    ratio("template and rules against RE2::Set", "rules_by_shape", "re2_set");
     ratio("all of a line against RE2 rule by rule alone", "parser_all", "re2_rule_by_rule");
+    ratio("all of a line against RE2::Set alone", "parser_all", "re2_set");
     ratio("mask and fingerprint against the plain version", "mask", "mask_reference");
+    if (worst_ > 0) std::printf("dearest hostile line of 1 MiB: %.1f ms (bar: 10)\n", worst_);
   }
 
  private:
   std::map<std::string, double> per_second_;
+  double worst_ = 0;  // ms
 };
 
 }  // namespace

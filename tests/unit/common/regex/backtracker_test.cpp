@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -110,6 +111,45 @@ TEST_CASE("Backtracker: finds what RE2 finds, group by group, for random pattern
   }
   CHECK(compiled > 1500);
   CHECK(matched > 3000);
+}
+
+TEST_CASE("Backtracker: digits whose values it does not look at may be any others") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  PatternMaker maker(random);
+  int blind = 0, watched = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const std::string pattern = maker.alternation(3);
+    CAPTURE(pattern);
+    if (!RE2(pattern, RE2::Latin1).ok()) continue;
+    const auto fast = Backtracker::compile(pattern, false, groups_of(pattern));
+    if (!fast) continue;
+    for (int k = 0; k < 4; ++k) {
+      std::string text;
+      for (unsigned i = 0; i < random() % 12; ++i) text.push_back("abc1122E .-"[random() % 11]);
+      CAPTURE(text);
+      DigitWatch watch;
+      Places places, plain;
+      const auto outcome = fast->search(text, 0, places, watch);
+      REQUIRE(outcome == fast->search(text, 0, plain));
+      if (outcome == Backtracker::Outcome::match) REQUIRE(places == plain);
+      ++(watch.places().empty() ? blind : watched);
+      const auto looked_at = [&](std::size_t i) {
+        return std::find(watch.places().begin(), watch.places().end(), i) != watch.places().end();
+      };
+      for (int other = 0; other < 4 && !watch.all(); ++other) {
+        for (std::size_t i = 0; i < text.size(); ++i) {
+          const bool digit = text[i] >= '0' && text[i] <= '9';
+          if (digit && !looked_at(i)) text[i] = static_cast<char>('0' + random() % 10);
+        }
+        REQUIRE(outcome == fast->search(text, 0, plain));
+        if (outcome == Backtracker::Outcome::match) CHECK(places == plain);
+      }
+    }
+  }
+  CHECK(blind > 2000);
+  CHECK(watched > 500);
 }
 
 TEST_CASE("Backtracker: what it does not know it refuses") {

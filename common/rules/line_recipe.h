@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/regex/digit_watch.h"
+#include "common/rules/field_value.h"
+#include "common/rules/rule_set.h"
+
+namespace logarithm {
+
+// "5,856" is a number here: metric lines print thousands.
+std::optional<double> pair_value(std::string_view text);
+// "3420", "3,420" and "3420.0" (Lightning prints steps as floats).
+std::optional<std::int64_t> iteration_of(std::string_view text);
+
+// A rank, a pid, a size: not negative, 31 bits.
+std::optional<std::int32_t> small_int(std::string_view text);
+
+// Which part of a mapping a field is (`maps: process`).
+enum class MappingPart : std::uint8_t { none, pid, rank, local_rank, group_rank, world_size, host };
+// Gives `mapping` what `text` says of `part`; false where that is not what it should be.
+bool set_part(ProcessMapping& mapping, MappingPart part, std::string_view text);
+
+// One thing that rules read in a body, and what came of it.
+struct RecipeStep {
+  enum class Reads : std::uint8_t {
+    nothing,    // `value` is the value
+    field,      // field_value(type, text): any text is one
+    pair,       // pair_value
+    step,       // parse_int with thousands
+    iteration,  // iteration_of
+    time,       // parse_time
+    entry_int,  // of a dictionary: parse_int
+    entry_real,
+    small,  // small_int
+  };
+  enum class Gives : std::uint8_t { nothing, meta, iteration, time, mapping };
+
+  Reads reads = Reads::nothing;
+  Gives gives = Gives::nothing;
+  bool must = true;  // whether it was such a value, and has to be again
+  bool point = false;
+  FieldType type = FieldType::string;
+  MappingPart part = MappingPart::none;
+  std::uint32_t begin = 0, size = 0;  // of the text
+  std::string key;
+  MetaValue value;
+};
+
+// What rules found in one body, as places in it: how to read any body of the same shape (see
+// common/line/digit_shape.h) without running them.
+class LineRecipe {
+ public:
+  // Fills `out` with what the rules would find in `body`. False, with `out` unusable, when a number
+  // is not what it was (too large, no iteration): then the rules must run.
+  bool read(std::string_view body, Extraction& out) const;
+
+ private:
+  friend class RecipeWriter;
+
+  std::vector<RecipeStep> steps_;
+  std::vector<std::pair<std::uint32_t, char>> digits_;  // that have to be what they were
+  std::size_t pairs_ = 0;                               // steps that give metadata
+  std::optional<Severity> severity_;
+  bool carry_iteration_ = false;
+  bool has_callsite_ = false, maps_ = false;
+  std::uint32_t file_begin_ = 0, file_size_ = 0, line_begin_ = 0, line_size_ = 0;
+  std::vector<EventMark> events_;
+};
+
+// Notes what RuleRun does on one body. Where the outcome may depend on the values of digits in
+// another way than the recipe checks, there is none.
+class RecipeWriter {
+ public:
+  explicit RecipeWriter(std::string_view body) : body_(body) {}
+
+  void forget() { usable_ = false; }
+  DigitWatch& watch() { return watch_; }
+  // What rules made of `text` depends on its digits.
+  void watch(std::string_view text);
+
+  // A value that was looked for in `text`.
+  void look(RecipeStep::Reads reads, std::string_view text, bool found);
+  // It gave the newest pair of metadata, whose key is `key`.
+  void give(RecipeStep::Reads reads, std::string_view text, std::string_view key,
+            FieldType type = FieldType::string);
+  void give(std::string_view key, const MetaValue& value);
+  void iteration(std::string_view text);
+  void time(std::string_view text);
+  void mapping(MappingPart part, std::string_view text, bool found);
+  void callsite(std::string_view file, std::string_view line);
+
+  // The recipe, when `found` is what the rules found; nullopt when there is none.
+  std::optional<LineRecipe> finish(const Extraction& found);
+
+ private:
+  RecipeStep& add(RecipeStep::Reads reads, std::string_view text);
+
+  std::string_view body_;
+  bool usable_ = true;
+  DigitWatch watch_;
+  LineRecipe recipe_;
+};
+
+}  // namespace logarithm
