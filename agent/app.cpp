@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "agent/discover/own_names.h"
 #include "agent/discover/time_zone.h"
@@ -224,6 +225,16 @@ asio::awaitable<Status> App::watch_reloads() {
   while (!stopping_) {
     auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
     if (broken || stopping_) break;
+    reload_wanted_ = true;
+    if (!std::exchange(reloading_, true)) tasks_->spawn("reload", reload_while_wanted());
+  }
+  co_return Status();
+}
+
+// Signals that come meanwhile are one more reload, however many they are.
+asio::awaitable<Status> App::reload_while_wanted() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (std::exchange(reload_wanted_, false) && !stopping_) {
     const std::string entered = "RELOADING=1\nMONOTONIC_USEC=" +
                                 std::to_string(clock_.now().time_since_epoch().count() / 1000);
     service_.notify(entered);
@@ -231,6 +242,7 @@ asio::awaitable<Status> App::watch_reloads() {
     keep_reload_result(reloaded);
     service_.notify("READY=1");
   }
+  reloading_ = false;
   co_return Status();
 }
 

@@ -41,6 +41,7 @@ class App {
 
   boost::asio::awaitable<Status> watch_signals();
   boost::asio::awaitable<Status> watch_reloads();
+  boost::asio::awaitable<Status> reload_while_wanted();
   boost::asio::awaitable<Status> reload();
   void take_settings(Settings settings);
   void keep_reload_result(const Status& reloaded);
@@ -61,6 +62,7 @@ class App {
   std::shared_ptr<const RuleSet> rules_;
   SettingsSource reload_source_;
   ReloadState reloads_;
+  bool reloading_ = false, reload_wanted_ = false;
   std::vector<std::string> restart_needed_;  // as of the last reload
   SystemClock clock_;
   ServiceManager service_ = ServiceManager::from_environment();

@@ -1,3 +1,5 @@
+#include <poll.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +16,7 @@ namespace {
 namespace agent = logarithm::agent;
 
 constexpr int kFailure = 1, kUsage = 64, kBadConfig = 78;
+constexpr int kWaitForRoomMs = 5000;
 
 struct Arguments {
   agent::CommandLine line;
@@ -82,7 +85,14 @@ int main(int argc, char** argv) {
   if (const auto ended = configure(arguments, settings)) return *ended;
 
   const auto again = [line = arguments.line] { return agent::reload_settings(line); };
-  auto app = agent::App::make(std::move(settings), again);
+  auto app = agent::App::make(settings, again);
+  // A full disk is no reason to end: it is tried again until there is room. (A signal ends it.)
+  while (!app.ok() && app.error().code() == logarithm::ErrorCode::no_space &&
+         !settings.config.once) {
+    LGR_WARN("waiting for room on the disk error={}", app.error().message());
+    ::poll(nullptr, 0, kWaitForRoomMs);
+    app = agent::App::make(settings, again);
+  }
   if (!app.ok()) {
     LGR_ERROR("cannot start: {}", app.error().message());
     return kFailure;

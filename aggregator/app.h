@@ -46,6 +46,7 @@ class App {
 
   boost::asio::awaitable<Status> watch_signals();
   boost::asio::awaitable<Status> watch_reloads();
+  boost::asio::awaitable<Status> reload_while_wanted();
   boost::asio::awaitable<Status> reload();
   void take_settings(AggregatorConfig config);
   boost::asio::awaitable<Status> maintain();
@@ -58,6 +59,7 @@ class App {
   AggregatorConfig config_;
   SettingsSource reload_source_;
   ReloadState reloads_;
+  bool reloading_ = false, reload_wanted_ = false;
   DataLock lock_;
   SystemClock clock_;
   ServiceManager service_ = ServiceManager::from_environment();

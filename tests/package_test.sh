@@ -64,7 +64,12 @@ done
 # ---- the units' command lines as the services' users; the ports are moved, others may have them here
 command_of() { sed -n 's/^ExecStart=//p' "$root"/{usr/lib,lib}/systemd/system/$1.service 2>/dev/null | head -1; }
 sed -i 's/^listen: .*/listen: 127.0.0.1:0/; s#^ready_file: .*#ready_file: /var/lib/logarithm/ready#; s/^  min_free: 2GiB/  min_free: 1MiB/' "$root/etc/logarithm/aggregator.yaml"
-as_user() { local user=$1; shift; in_root setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
+# In the background: the program itself is then the job, not a shell around it.
+as_user() {
+  local user=$1; shift
+  exec chroot "$root" env PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
+    setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+}
 start_aggregator() {
   as_user logarithm $(command_of logarithm-aggregator) >>"$work/aggregator.log" 2>&1 &
   for _ in $(seq 100); do [ -s "$root/var/lib/logarithm/ready" ] && break; sleep 0.1; done
@@ -107,6 +112,6 @@ check "removed: the data stays" in_root sh -c '[ -e /var/lib/logarithm/aggregato
 check "purge" in_root dpkg -P logarithm-agent logarithm-aggregator logarithm
 check "purged: nothing is left" in_root sh -c '[ ! -e /var/lib/logarithm ] && [ ! -e /var/lib/logarithm-agent ] && [ ! -e /etc/logarithm ] && ! getent passwd logarithm-agent && ! getent passwd logarithm'
 
-if [ "$failed" -gt 0 ]; then tail -5 "$work"/*.log; fi
+if [ "$failed" -gt 0 ]; then tail -n 5 "$work"/*.log; fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -50,8 +50,12 @@ Result<std::unique_ptr<SqliteStorage>> SqliteStorage::open(BlockingToken& token,
   if (problem) return errno_error(problem.value(), "create " + options.data_dir);
   if (!options.free_bytes) options.free_bytes = free_bytes_of;
   auto storage = std::unique_ptr<SqliteStorage>(new SqliteStorage(std::move(options), clock));
-  LGR_TRY(storage->catalogue_,
-          Catalogue::open(token, storage->options_.data_dir + "/catalogue.db"));
+  const std::string path = storage->options_.data_dir + "/catalogue.db";
+  auto catalogue = Catalogue::open(token, path);
+  // On a disk that is full to the last byte even opening fails: the ballast makes room for it.
+  if (!catalogue.ok() && storage->ballast_.drop(token)) catalogue = Catalogue::open(token, path);
+  if (!catalogue.ok()) return catalogue.error();
+  storage->catalogue_ = std::move(*catalogue);
   LGR_CHECK(storage->scan(token));
   storage->note_missing(token);
   storage->measure(token);

@@ -205,6 +205,27 @@ class DiskFull(unittest.TestCase):
         self.pids = [self.cluster.aggregator.child.pid, self.cluster.agent.child.pid]
         self.complete()
 
+    def test_both_programs_start_on_full_disks(self):
+        self.start({"data": 64, "state": 8})
+        self.write(500)
+        self.complete()
+        eventually(lambda: os.path.exists(self.cluster.path("data", "ballast")), what="ballast")
+        for disk in self.disks.values():
+            disk.fill()
+        self.cluster.agent.kill()
+        self.cluster.aggregator.kill()
+        for disk in self.disks.values():
+            disk.fill()
+        self.write(500)
+        self.cluster.start_aggregator().start_agent()
+        self.pids = [self.cluster.aggregator.child.pid, self.cluster.agent.child.pid]
+        self.assertEqual(self.count(), FILES * 500)
+        self.disks["data"].fill()
+        self.stays_up()
+        for disk in self.disks.values():
+            disk.empty()
+        self.complete()
+
     def test_case_98_retention_makes_room(self):
         """The oldest shards go, ingest goes on by itself, and answers say what is missing."""
         self.start({"data": 24}, free="4MiB", retention="8MiB")

@@ -135,10 +135,11 @@ TEST_CASE("Schema: a shard of a newer program is not moved aside, and the others
   store.close();
   {
     WorkerPool pool(1);
-    pool.run_and_wait([&](BlockingToken& token) -> Status {
+    const Status changed = pool.run_and_wait([&](BlockingToken& token) -> Status {
       LGR_TRY(auto database, Database::open(token, shard, Database::Options()));
       return database->exec(token, "PRAGMA user_version=" + std::to_string(kShardSchema + 1));
     });
+    REQUIRE(changed.ok());
   }
   store.open();
   CHECK(store.storage().stats().quarantined == 0);
