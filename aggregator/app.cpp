@@ -69,6 +69,11 @@ Status App::open() {
       [&](BlockingToken& token) { return SqliteStorage::open(token, options, clock_); });
   if (!opened.ok()) return opened.error().with_context("open " + config_.data_dir);
   storage_ = std::move(opened).value();
+  auto lists = upkeep_->run_and_wait([&](BlockingToken& token) {
+    return SuppressionStore::open(token, config_.data_dir + "/suppressions.json");
+  });
+  if (!lists.ok()) return lists.error().with_context("open " + config_.data_dir);
+  suppressions_ = std::move(lists).value();
 
   writers_ = std::make_unique<WriterPool>(*storage_, *writing_, io_.get_executor(), clock_,
                                           WriterPool::Options());
@@ -94,6 +99,7 @@ Status App::open() {
   tail_ = std::make_unique<TailEndpoint>(*tails_, clock_);
   api_ = std::make_unique<Api>(*storage_, *queries_, *agents_, *ingest_, config_.tokens);
   api_->set_tail(*tail_);
+  api_->set_suppressions(*suppressions_);
   api_->set_more_metrics([this](std::string& out) { write_metrics(out); });
   api_->set_more_status([this](JsonWriter& out) { reloads_.write_status(out); });
 

@@ -11,6 +11,7 @@
 #include "aggregator/http/histogram.h"
 #include "aggregator/http/query_runner.h"
 #include "aggregator/http/registry_view.h"
+#include "aggregator/http/suppressions.h"
 #include "aggregator/http/ws_ingest.h"
 #include "aggregator/http/ws_tail.h"
 #include "aggregator/ingest/ingest_hub.h"
@@ -65,6 +66,7 @@ class App {
   ServiceManager service_ = ServiceManager::from_environment();
   boost::asio::io_context io_{1};
   std::unique_ptr<SqliteStorage> storage_;
+  std::unique_ptr<SuppressionStore> suppressions_;
   Histogram commit_seconds_, freshness_seconds_;
 
   // Reset explicitly on the way down: what they run uses the members below.

@@ -47,6 +47,15 @@ Result<std::string> ApiClient::get(const std::string& path, const Params& params
   return std::move(answer.body);
 }
 
+Status ApiClient::send(const std::string& method, const std::string& path, const Params& params,
+                       std::string body) {
+  LGR_TRY(net::Url url, target(path, params));
+  auto request = net::http_request(std::move(url), method, net::Headers(), std::move(body),
+                                   client_options(token_));
+  LGR_TRY([[maybe_unused]] net::Response answer, checked(runner_.run(std::move(request))));
+  return {};
+}
+
 Result<net::Response> ApiClient::stream(const std::string& path, const Params& params,
                                         const std::string& accept,
                                         std::function<bool(std::string_view)> sink) {

@@ -19,6 +19,9 @@ class ApiClient {
 
   // `path` is percent-encoded already.
   Result<std::string> get(const std::string& path, const Params& params);
+  // PUT or DELETE.
+  Status send(const std::string& method, const std::string& path, const Params& params,
+              std::string body);
   // Gives the body to `sink` as it comes; `sink` returns false to stop. The Response has the
   // headers.
   Result<net::Response> stream(const std::string& path, const Params& params,

@@ -80,6 +80,9 @@ int run_command_line(std::vector<std::string> arguments, Options surroundings) {
   verbs.push_back(make_series());
   verbs.push_back(make_callsites());
   verbs.push_back(make_triage());
+  verbs.push_back(make_compare());
+  verbs.push_back(make_correlate());
+  verbs.push_back(make_hide());
   for (const auto& verb : verbs) verb->add_to(app);
   app.require_subcommand(0, 1);
 

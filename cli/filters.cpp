@@ -52,6 +52,7 @@ void Filters::add_to(CLI::App& app) {
   add_repeated(app, "--not-callsite", not_callsite, "Not printed at FILE:LINE");
   add_repeated(app, "--host", host, "Host");
   add_repeated(app, "--stream", stream, "Stream: stdout, stderr, kernel or a path");
+  add_repeated(app, "--hide", hide, "Leave out what the saved list NAME hides (see `hide`)");
   app.add_option("--since", since, "This long ago until now: 15m, 2h");
   app.add_option("--start", start, "From this time on (RFC 3339, or ns since 1970)");
   app.add_option("--end", end, "Before this time");
@@ -68,6 +69,7 @@ Result<Params> Filters::params() const {
   add_all(out, "not_grep", not_grep);
   add_all(out, "callsite", callsite);
   add_all(out, "not_callsite", not_callsite);
+  add_all(out, "suppress", hide);
   add_all(out, "host", host);
   add_all(out, "stream", stream);
   if (!since.empty()) {
@@ -93,6 +95,7 @@ Result<Params> Filters::stream_params() const {
   if (!not_grep.empty()) return refuse("--not-grep");
   if (!callsite.empty()) return refuse("--callsite");
   if (!not_callsite.empty()) return refuse("--not-callsite");
+  if (!hide.empty()) return refuse("--hide");
   if (!since.empty()) return refuse("--since");
   if (!start.empty()) return refuse("--start");
   if (!end.empty()) return refuse("--end");

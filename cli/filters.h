@@ -22,7 +22,7 @@ std::string query_text(const Params& params);
 // The filters that reading verbs share, as REST parameters.
 struct Filters {
   std::string logql, attempt, rank, iteration, severity, since, start, end;
-  std::vector<std::string> grep, not_grep, callsite, not_callsite, host, stream;
+  std::vector<std::string> grep, not_grep, callsite, not_callsite, host, stream, hide;
 
   void add_to(CLI::App& app);
   // Error{invalid} for --since together with --start, and a --since that is no duration.

@@ -36,6 +36,9 @@ std::unique_ptr<Verb> make_export();
 std::unique_ptr<Verb> make_series();
 std::unique_ptr<Verb> make_callsites();
 std::unique_ptr<Verb> make_triage();
+std::unique_ptr<Verb> make_compare();
+std::unique_ptr<Verb> make_correlate();
+std::unique_ptr<Verb> make_hide();
 
 // Says `error` on stderr and gives the exit status for it.
 int fail(const Error& error);

@@ -1,6 +1,8 @@
 #include <CLI/App.hpp>
+#include <cinttypes>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/answer.h"
 #include "cli/filters.h"
@@ -20,10 +22,33 @@ std::string site_name(const Json& site) {
   return callsite == "-" ? member(site, "template") + "  " + member(site, "text") : callsite;
 }
 
+std::string shown_name(const Json& site) {
+  return (site.contains("noise") ? "(noise?) " : "") + site_name(site);
+}
+
+// How many numbers "0-3,7" names.
+std::uint64_t count_ranks(const std::string& ranks) {
+  std::uint64_t count = 0;
+  std::istringstream parts(ranks);
+  for (std::string part; std::getline(parts, part, ',');) {
+    std::uint64_t first = 0, last = 0;
+    const int read = std::sscanf(part.c_str(), "%" SCNu64 "-%" SCNu64, &first, &last);
+    if (read >= 1) count += read == 2 && last >= first ? last - first + 1 : 1;
+  }
+  return count;
+}
+
+// "all 512", "510 of 512; not 17,203", else the ranks.
 std::string site_ranks(const Json& site) {
   const std::string ranks = member(site, "ranks"), missing = member(site, "missing");
-  if (ranks.empty()) return "-";
-  return missing.empty() || missing == "-" ? ranks : ranks + " (not " + missing + ")";
+  if (ranks.empty() || ranks == "-") return "-";
+  const std::uint64_t on = count_ranks(ranks);
+  const std::uint64_t off = missing.empty() || missing == "-" ? 0 : count_ranks(missing);
+  if (off == 0) return on > 1 ? "all " + std::to_string(on) : ranks;
+  if (on > off) {
+    return std::to_string(on) + " of " + std::to_string(on + off) + "; not " + missing;
+  }
+  return ranks;
 }
 
 std::string site_iterations(const Json& site) {
@@ -39,7 +64,7 @@ std::string sites_table(const Json& answer) {
     char share[16];
     std::snprintf(share, sizeof share, "%.1f%%", 100 * number_member(site, "share"));
     rows.push_back({member(site, "lines"), human_bytes(number_member(site, "bytes")), share,
-                    site_ranks(site), site_iterations(site), site_name(site)});
+                    site_ranks(site), site_iterations(site), shown_name(site)});
   }
   return table(rows, {0, 1, 2});
 }

@@ -21,8 +21,8 @@ constexpr std::string_view kIngestPath = "/api/v1/ingest", kTailPath = "/api/v1/
 }  // namespace
 
 template <typename Method>
-void Api::route(std::string_view pattern, Method method) {
-  router_.add("GET", pattern,
+void Api::route(std::string_view pattern, Method method, std::string_view verb) {
+  router_.add(std::string(verb), pattern,
               [this, method](Call call) { return (this->*method)(std::move(call)); });
 }
 
@@ -44,9 +44,16 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
   route("/api/v1/jobs/{job}/histogram", &Api::histogram);
   route("/api/v1/jobs/{job}/fields", &Api::fields);
   route("/api/v1/jobs/{job}/callsites", &Api::callsites);
+  route("/api/v1/jobs/{job}/compare", &Api::compare);
+  route("/api/v1/jobs/{job}/correlate", &Api::correlate);
   route("/api/v1/jobs/{job}/telemetry/series", &Api::series);
   route("/api/v1/jobs/{job}/telemetry/points", &Api::points);
   route("/api/v1/jobs/{job}/triage", &Api::triage);
+  for (const std::string_view path : {"/api/v1/jobs/{job}/suppressions", "/api/v1/suppressions"}) {
+    route(path, &Api::suppressions);
+    route(path, &Api::put_suppression, "PUT");
+    route(path, &Api::delete_suppression, "DELETE");
+  }
   route("/api/v1/context", &Api::context);
   route("/api/v1/status", &Api::status);
   route("/healthz", &Api::health);
@@ -71,8 +78,12 @@ boost::asio::awaitable<net::Response> Api::handle(net::Request request) {
       call.request = std::move(request);
       call.capture = std::move(match->capture);
       call.tenant = tenant.value_or("default");
-      auto answer = (*match->handler)(std::move(call));
-      response = co_await std::move(answer);
+      if (auto refused = expand_suppress(call.request, call.tenant, call.capture)) {
+        response = std::move(*refused);
+      } else {
+        auto answer = (*match->handler)(std::move(call));
+        response = co_await std::move(answer);
+      }
     } else if (auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
       response = problem(405, "this path answers to " + wrong->allow);
       response.headers.emplace_back("Allow", wrong->allow);
@@ -91,7 +102,12 @@ boost::asio::awaitable<net::Response> Api::handle(net::Request request) {
 std::optional<net::Response> Api::check_websocket(const net::Request& request) {
   if (request.path == kTailPath && tail_ != nullptr) {
     ++requests_;
-    if (tenant_of(request, tokens_)) return tail_->refuse(request);
+    if (const auto tenant = tenant_of(request, tokens_)) {
+      net::Request expanded = request;
+      const std::string job(request.param("job").value_or(""));
+      if (auto refused = expand_suppress(expanded, *tenant, job)) return refused;
+      return tail_->refuse(expanded);
+    }
     ++unauthenticated_;
     return problem(401, "a valid bearer token is needed");
   }
@@ -113,6 +129,9 @@ boost::asio::awaitable<void> Api::websocket(net::Request request,
     auto tenant = tenant_of(request, tokens_);
     if (!tenant) co_return;
     std::string name = std::move(*tenant);
+    const std::string job(request.param("job").value_or(""));
+    // check_websocket() has said what is wrong; a list that went away since hides nothing.
+    if (expand_suppress(request, name, job)) co_return;
     auto served = tail_->serve(std::move(request), std::move(name), std::move(connection));
     co_return co_await std::move(served);
   }

@@ -22,6 +22,7 @@ class SurveyCache;
 }
 
 class FoldAnswer;
+class SuppressionStore;
 struct ScanPlan;
 
 // Serves one WebSocket until it ends.
@@ -55,6 +56,8 @@ class Api final : public net::HttpHandler {
 
   // Serves /api/v1/tail, when there is one; it outlives the server.
   void set_tail(TailService& tail) { tail_ = &tail; }
+  // The lists that `suppress` names, when there are some; it outlives the server.
+  void set_suppressions(SuppressionStore& lists) { suppressions_ = &lists; }
   // What /readyz says.
   void set_ready(bool ready) { ready_ = ready; }
   // Appends metrics of parts that this one does not know, in Prometheus' text form.
@@ -70,7 +73,10 @@ class Api final : public net::HttpHandler {
   using Answer = boost::asio::awaitable<net::Response>;
 
   template <typename Method>
-  void route(std::string_view pattern, Method method);
+  void route(std::string_view pattern, Method method, std::string_view verb = "GET");
+  // `suppress` of a request as filters; else the answer that refuses it.
+  std::optional<net::Response> expand_suppress(net::Request& request, const std::string& tenant,
+                                               const std::string& job) const;
 
   // api_lines.cpp
   Answer lines(Call call);
@@ -86,10 +92,17 @@ class Api final : public net::HttpHandler {
   Answer histogram(Call call);
   Answer fields(Call call);
   Answer callsites(Call call);
+  // api_compare.cpp, api_correlate.cpp
+  Answer compare(Call call);
+  Answer correlate(Call call);
   Answer series(Call call);
   Answer points(Call call);
   // api_triage.cpp
   Answer triage(Call call);
+  // api_suppressions.cpp: of a job, and of the tenant (an empty capture)
+  Answer suppressions(Call call);
+  Answer put_suppression(Call call);
+  Answer delete_suppression(Call call);
   // api_operations.cpp
   Answer status(Call call);
   Answer health(Call call);
@@ -106,6 +119,7 @@ class Api final : public net::HttpHandler {
   AgentsView& agents_;
   WebSocketEndpoint& ingest_;
   TailService* tail_ = nullptr;
+  SuppressionStore* suppressions_ = nullptr;
   std::vector<TokenGrant> tokens_;
   Router router_;
   std::shared_ptr<triage::SurveyCache> surveys_;

@@ -1,6 +1,6 @@
-#include <cstdio>
-
+#include "aggregator/compare/job_groups.h"
 #include "aggregator/http/api.h"
+#include "aggregator/http/compare_views.h"
 #include "aggregator/http/fold_task.h"
 #include "aggregator/http/plan_params.h"
 #include "aggregator/http/problem.h"
@@ -27,10 +27,29 @@ class CallsitesAnswer final : public FoldAnswer {
 
   Result<bool> finish(BlockingToken& token, JobView& view,
                       const std::function<bool()>& time_is_up) override {
-    if (!answer_) answer_ = survey_.finish(limit_);
+    if (!answer_) {
+      if (!opened_) {
+        LGR_CHECK(groups_.open(token, view));
+        for (const SiteSurvey::Unnamed& one : survey_.unnamed()) {
+          if (!groups_.knows(one.id)) unknown_.push_back({one.id, one.block, one.offset});
+        }
+        opened_ = true;
+      }
+      LGR_TRY(bool all, groups_.add_lines(token, view, unknown_, time_is_up));
+      if (!all) return false;
+      groups_.build();
+      survey_.regroup([&](TemplateId id) { return groups_.groups().group_of(id); });
+      answer_ = survey_.finish(limit_);
+    }
     for (; named_ < answer_->sites.size(); ++named_) {
       if (time_is_up()) return false;
-      LGR_CHECK(SiteSurvey::name(token, view, answer_->sites[named_]));
+      Site& site = answer_->sites[named_];
+      // A group shows where its templates differ.
+      const bool alone = site.templates == std::vector<TemplateId>{site.template_id};
+      if (site.callsite.empty() && !alone) {
+        site.text = groups_.groups().text_of(site.template_id);
+      }
+      LGR_CHECK(SiteSurvey::name(token, view, site));
     }
     return true;
   }
@@ -49,13 +68,26 @@ class CallsitesAnswer final : public FoldAnswer {
   }
 
  private:
+  // Frequent, from every rank, in nearly every iteration, never a warning, and not what tells the
+  // iteration: nobody would miss it.
+  bool is_noise(const Site& site, const std::set<std::int32_t>& missing) const {
+    const bool frequent = site.sum.lines * 100 >= answer_->total.lines;
+    return frequent && missing.empty() && answer_->ranks.size() > 1 && answer_->cells >= 10 &&
+           site.cells * 10 >= answer_->cells * 9 && site.severity < Severity::warning &&
+           !site.says_iteration;
+  }
+
   void write_site(JsonWriter& out, const Site& site) const {
     out.begin_object();
     out.optional_string("callsite", site.callsite);
     if (site.callsite.empty()) {
-      char id[17];
-      std::snprintf(id, sizeof id, "%016llx", static_cast<unsigned long long>(site.template_id));
-      out.key("template").string(id).key("text").string(site.text);
+      out.key("template").string(template_text_of(site.template_id));
+      out.key("text").string(site.text);
+      if (site.templates.size() > 1) {
+        out.key("templates").begin_array();
+        for (const TemplateId id : site.templates) out.string(template_text_of(id));
+        out.end_array();
+      }
     }
     write_sum(out, site.sum);
     const auto all = static_cast<double>(answer_->total.bytes);
@@ -67,6 +99,7 @@ class CallsitesAnswer final : public FoldAnswer {
       missing.erase(*rank);
     }
     out.key("ranks").string(compress(ranks)).key("missing").string(compress(missing));
+    if (is_noise(site, missing)) out.key("noise").boolean(true);
     out.key("by_rank").begin_array();
     for (const auto& [rank, sum] : site.ranks) {
       out.begin_object().key("rank");
@@ -85,6 +118,9 @@ class CallsitesAnswer final : public FoldAnswer {
 
   std::uint64_t limit_;
   SiteSurvey survey_;
+  JobGroups groups_;
+  std::vector<TemplateSample> unknown_;
+  bool opened_ = false;
   std::optional<SiteSurvey::Answer> answer_;
   std::size_t named_ = 0;
 };

@@ -12,19 +12,31 @@ Result<bool> FoldAnswer::finish(BlockingToken&, JobView&, const std::function<bo
   return true;
 }
 
+Status FoldAnswer::narrow(BlockingToken&, JobView&, ScanPlan&) { return {}; }
+
 Result<bool> FoldTask::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
   if (!view_) {
     LGR_TRY(view_, open_job(token, storage_, job_));
-    LGR_TRY(LineSink * sink, answer_->open(*view_, plan_));
-    fold_ = std::make_unique<Fold>(*view_, plan_, *sink);
   }
-  if (!folded_) {
-    LGR_TRY(ScanState state, fold_->next(token, time_is_up));
-    if (state == ScanState::more) return false;
-    folded_ = true;
-  }
-  LGR_TRY(bool finished, answer_->finish(token, *view_, time_is_up));
-  if (!finished) return false;
+  do {
+    if (!fold_) {
+      plan_ = asked_;
+      LGR_CHECK(answer_->narrow(token, *view_, plan_));
+      LGR_TRY(LineSink * sink, answer_->open(*view_, plan_));
+      fold_ = std::make_unique<Fold>(*view_, plan_, *sink);
+    }
+    if (!folded_) {
+      LGR_TRY(ScanState state, fold_->next(token, time_is_up));
+      if (state == ScanState::more) return false;
+      folded_ = true;
+    }
+    LGR_TRY(bool finished, answer_->finish(token, *view_, time_is_up));
+    if (!finished) return false;
+    if (!answer_->again()) break;
+    fold_.reset();
+    folded_ = false;
+  } while (!time_is_up());
+  if (!fold_) return false;
   out_.begin_object();
   answer_->write(out_);
   return true;

@@ -25,6 +25,13 @@ Status SiteSurvey::add(Entry& entry, const Line& line, const StreamJoin& join,
     entry.iteration->min = std::min(entry.iteration->min, iteration);
     entry.iteration->max = std::max(entry.iteration->max, iteration);
   }
+  const auto cell = std::pair(join.stream, line.iteration.value_or(INT64_MIN));
+  if (entry.cell != cell) {
+    entry.cell = cell;
+    if (line.iteration) ++entry.cells;
+  }
+  entry.severity = std::max(entry.severity, line.severity);
+  entry.says_iteration |= line.iteration && !line.has(line_flag::derived_iteration);
   const auto rank = rank_of(line, join);
   auto [at, fresh] = entry.ranks.try_emplace(rank ? std::int64_t{*rank} : kNoRank);
   at->second.add(line.length);
@@ -36,12 +43,56 @@ Status SiteSurvey::add(Entry& entry, const Line& line, const StreamJoin& join,
 }
 
 Status SiteSurvey::take(const Line& line, const StreamJoin& join, const BlockRef& block) {
+  const auto cell = std::pair(join.stream, line.iteration.value_or(INT64_MIN));
+  if (cell_ != cell) {
+    cell_ = cell;
+    if (line.iteration) ++all_cells_;
+  }
   if (line.callsite.empty()) return add(templates_[line.template_id], line, join, block);
   return add(callsites_[line.callsite], line, join, block);
 }
 
+std::vector<SiteSurvey::Unnamed> SiteSurvey::unnamed() const {
+  std::vector<Unnamed> out;
+  for (const auto& [id, entry] : templates_) out.push_back({id, entry.block, entry.offset});
+  std::sort(out.begin(), out.end(), [](const Unnamed& a, const Unnamed& b) { return a.id < b.id; });
+  return out;
+}
+
+void SiteSurvey::regroup(const std::function<TemplateId(TemplateId)>& group_of) {
+  std::unordered_map<TemplateId, Entry> groups;
+  for (const Unnamed& one : unnamed()) {
+    Entry& from = templates_[one.id];
+    const auto [at, fresh] = groups.try_emplace(group_of(one.id));
+    Entry& into = at->second;
+    if (fresh) {
+      into = std::move(from);
+    } else {
+      into.sum.lines += from.sum.lines;
+      into.sum.bytes += from.sum.bytes;
+      into.cells = std::max(into.cells, from.cells);
+      into.severity = std::max(into.severity, from.severity);
+      into.says_iteration |= from.says_iteration;
+      into.time.min = std::min(into.time.min, from.time.min);
+      into.time.max = std::max(into.time.max, from.time.max);
+      if (!into.iteration) into.iteration = from.iteration;
+      if (from.iteration) {
+        into.iteration->min = std::min(into.iteration->min, from.iteration->min);
+        into.iteration->max = std::max(into.iteration->max, from.iteration->max);
+      }
+      for (const auto& [rank, sum] : from.ranks) {
+        into.ranks[rank].lines += sum.lines;
+        into.ranks[rank].bytes += sum.bytes;
+      }
+    }
+    into.templates.push_back(one.id);
+  }
+  templates_ = std::move(groups);
+}
+
 Site SiteSurvey::site_of(const Entry& entry) {
   Site out;
+  out.templates = entry.templates;
   out.sum = entry.sum;
   for (const auto& [rank, sum] : entry.ranks) {
     std::optional<std::int32_t> known;
@@ -54,11 +105,15 @@ Site SiteSurvey::site_of(const Entry& entry) {
   out.time = entry.time;
   out.block = entry.block;
   out.offset = entry.offset;
+  out.cells = entry.cells;
+  out.severity = entry.severity;
+  out.says_iteration = entry.says_iteration;
   return out;
 }
 
 SiteSurvey::Answer SiteSurvey::finish(std::size_t limit) {
   Answer out;
+  out.cells = all_cells_;
   struct Place {
     const std::string* callsite;
     TemplateId template_id;
@@ -97,9 +152,8 @@ SiteSurvey::Answer SiteSurvey::finish(std::size_t limit) {
 Status SiteSurvey::name(BlockingToken& token, JobView& view, Site& site) {
   if (!site.callsite.empty()) return {};
   LGR_TRY(auto known, view.snapshot().template_text(token, site.block.shard, site.template_id));
-  if (known) {
-    site.text = display_template(*known);
-  } else {
+  if (known && site.text.empty()) site.text = display_template(*known);
+  if (site.text.empty()) {
     auto lines = read_lines(token, view, site.block);
     if (!lines.ok()) return view.note_damage(site.block, lines.error()) ? Status() : lines.error();
     for (const Line& line : *lines) {

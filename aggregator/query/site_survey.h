@@ -20,18 +20,22 @@ struct LineSum {
   }
 };
 
-// One place that prints lines: a call site, or a template where the logger names none.
+// One place that prints lines: a call site, or a group of templates where the logger names none.
 struct Site {
-  std::string callsite;        // "file:line", or empty
-  TemplateId template_id = 0;  // without a call site
-  std::string text;            // of the template: see SiteSurvey::name()
+  std::string callsite;               // "file:line", or empty
+  TemplateId template_id = 0;         // of the group, without a call site
+  std::vector<TemplateId> templates;  // in it that occur, ascending
+  std::string text;                   // of the template: see SiteSurvey::name()
   LineSum sum;
   // Per rank; nullopt: of no known rank. Ascending, unknown first.
   std::vector<std::pair<std::optional<std::int32_t>, LineSum>> ranks;
   std::optional<MinMax<std::int64_t>> iteration;
   MinMax<UnixNanos> time;
-  BlockRef block;            // that holds its first line
-  std::uint64_t offset = 0;  // of that line
+  std::uint64_t cells = 0;              // (stream, iteration) in which it prints, about
+  bool says_iteration = false;          // its lines state the iteration themselves
+  Severity severity = Severity::unset;  // the worst
+  BlockRef block;                       // that holds its first line
+  std::uint64_t offset = 0;             // of that line
 };
 
 // Who prints how much.
@@ -41,11 +45,22 @@ class SiteSurvey final : public LineSink {
 
   Status take(const Line& line, const StreamJoin& join, const BlockRef& block) override;
 
+  // Templates without a call site, with the place of their first line; ascending.
+  struct Unnamed {
+    TemplateId id = 0;
+    BlockRef block;
+    std::uint64_t offset = 0;
+  };
+  std::vector<Unnamed> unnamed() const;
+  // Before finish(): templates of one group become one site.
+  void regroup(const std::function<TemplateId(TemplateId)>& group_of);
+
   struct Answer {
     std::vector<Site> sites;  // those with the most bytes first
     LineSum total;
     LineSum other;  // of the sites beyond the limit
     std::uint64_t other_sites = 0;
+    std::uint64_t cells = 0;       // (stream, iteration) with lines
     std::set<std::int32_t> ranks;  // of all lines
   };
   // Once, at the end; at most `limit` sites.
@@ -57,6 +72,7 @@ class SiteSurvey final : public LineSink {
   static constexpr std::size_t kMaxText = 300;
 
  private:
+  using Cell = std::pair<std::size_t, std::int64_t>;  // stream, iteration
   struct Entry {
     LineSum sum;
     std::unordered_map<std::int64_t, LineSum> ranks;  // kNoRank: unknown
@@ -64,6 +80,11 @@ class SiteSurvey final : public LineSink {
     MinMax<UnixNanos> time;
     BlockRef block;
     std::uint64_t offset = 0;
+    std::vector<TemplateId> templates;
+    Cell cell{SIZE_MAX, 0};  // of its last line
+    std::uint64_t cells = 0;
+    bool says_iteration = false;
+    Severity severity = Severity::unset;
   };
   static constexpr std::int64_t kNoRank = INT64_MIN;
 
@@ -73,6 +94,8 @@ class SiteSurvey final : public LineSink {
   std::unordered_map<std::string, Entry> callsites_;
   std::unordered_map<TemplateId, Entry> templates_;
   std::size_t cells_ = 0;
+  Cell cell_{SIZE_MAX, 0};  // of the last line
+  std::uint64_t all_cells_ = 0;
 };
 
 }  // namespace logarithm::aggregator

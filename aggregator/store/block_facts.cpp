@@ -14,6 +14,10 @@ void add_line(const Line& line, BlockFacts& facts) {
   if (line.iteration) {
     auto [at, fresh] = facts.iterations.try_emplace(*line.iteration, line.time);
     if (!fresh) at->second = std::min(at->second, line.time);
+    if (facts.runs.empty() || facts.runs.back().iteration != *line.iteration) {
+      facts.runs.push_back(IterationRun{*line.iteration, 0, 0});
+    }
+    facts.runs.back().add(line.template_id);
   }
   if (!line.callsite.empty()) {
     BlockFacts::Count& count = facts.call_sites[line.callsite];
@@ -51,14 +55,9 @@ bool shorten(Line& line, std::uint64_t cut_at) {
 Result<BlockFacts> facts_of(const BlockReader& block) {
   BlockFacts facts;
   const BlockHeader& header = block.header();
-  const bool one_iteration = header.iteration && header.iteration->min == header.iteration->max &&
-                             header.all_have_iteration;
-  const bool needs_lines = (header.iteration && !one_iteration) || header.has_callsite ||
-                           !header.events.empty() || (header.severities & kErrorBits) != 0;
-  if (!needs_lines) {
-    if (one_iteration) facts.iterations[header.iteration->min] = header.time.min;
-    return facts;
-  }
+  const bool needs_lines = header.iteration || header.has_callsite || !header.events.empty() ||
+                           (header.severities & kErrorBits) != 0;
+  if (!needs_lines) return facts;
   const BlockPart parts =
       header.events.empty() ? BlockPart::facts : BlockPart::facts | BlockPart::fields;
   LGR_TRY(auto lines, block.lines(parts, [](TemplateId) { return std::nullopt; }));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/store/iteration_hash.h"
 #include "common/block/block_reader.h"
 #include "common/block/block_writer.h"
 
@@ -21,6 +22,7 @@ struct BlockFacts {
     EventMark mark;
   };
   std::map<std::int64_t, UnixNanos> iterations;  // iteration -> first order time
+  std::vector<IterationRun> runs;                // in offset order
   std::map<std::string, Count> call_sites;       // call site -> lines and bytes
   std::vector<Event> events;
   std::uint64_t errors = 0;  // lines of severity error and above

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "aggregator/store/iteration_hash.h"
 #include "aggregator/store/template_search.h"
 
 namespace logarithm::aggregator {
@@ -177,6 +178,52 @@ Result<std::vector<IterationStart>> SqliteSnapshot::iterations(BlockingToken& to
   }
   std::vector<IterationStart> result;
   for (const auto& [iteration, time] : first) result.push_back({time, iteration});
+  return result;
+}
+
+Result<std::vector<IterationNode>> SqliteSnapshot::iteration_nodes(BlockingToken& token,
+                                                                   const std::string& axis,
+                                                                   unsigned level,
+                                                                   std::int64_t first,
+                                                                   std::int64_t last) {
+  std::map<std::int64_t, std::uint64_t> sums;  // one iteration may lie in several parts
+  for (const auto& reader : view_.readers) {
+    LGR_TRY(auto since, reader->number(token, "SELECT value FROM meta WHERE key='hashes'"));
+    if (!since) return Error(ErrorCode::unavailable, "a part is older than the iteration hashes");
+    LGR_TRY(Statement rows,
+            reader->prepare(level == 0 ? "SELECT iteration, hash FROM iterations WHERE "
+                                         "process=(SELECT id FROM processes WHERE key=?1) AND "
+                                         "iteration BETWEEN ?3 AND ?4 AND ?2=0"
+                                       : "SELECT node, hash FROM iteration_nodes WHERE "
+                                         "process=(SELECT id FROM processes WHERE key=?1) AND "
+                                         "level=?2 AND node BETWEEN ?3 AND ?4"));
+    rows.bind_all(axis, level, first, last);
+    for (;;) {
+      LGR_TRY(bool more, rows.step(token));
+      if (!more) break;
+      sums[rows.integer(0)] += rows.u64(1);
+    }
+  }
+  std::vector<IterationNode> result;
+  result.reserve(sums.size());
+  for (const auto& [node, hash] : sums) result.push_back({node, hash & kHashMask});
+  return result;
+}
+
+Result<std::vector<TemplateText>> SqliteSnapshot::body_templates(BlockingToken& token) {
+  std::map<TemplateId, std::string> texts;
+  for (const auto& reader : view_.readers) {
+    LGR_TRY(Statement rows, reader->prepare("SELECT id, text FROM templates WHERE kind=?"));
+    rows.bind_all(static_cast<int>(TemplateKind::body));
+    for (;;) {
+      LGR_TRY(bool more, rows.step(token));
+      if (!more) break;
+      texts.try_emplace(rows.u64(0), rows.bytes(1));
+    }
+  }
+  std::vector<TemplateText> result;
+  result.reserve(texts.size());
+  for (auto& [id, text] : texts) result.push_back({id, std::move(text)});
   return result;
 }
 

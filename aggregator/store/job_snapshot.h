@@ -25,6 +25,10 @@ class SqliteSnapshot final : public JobSnapshot {
   Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) override;
   Result<std::vector<IterationStart>> iterations(BlockingToken&,
                                                  const std::string& process) override;
+  Result<std::vector<IterationNode>> iteration_nodes(BlockingToken&, const std::string& axis,
+                                                     unsigned level, std::int64_t first,
+                                                     std::int64_t last) override;
+  Result<std::vector<TemplateText>> body_templates(BlockingToken&) override;
   Result<std::vector<BlockRef>> blocks_from(BlockingToken&, std::size_t stream,
                                             std::uint64_t offset, std::size_t most) override;
   Result<std::string> block_header(BlockingToken&, const BlockRef& block) override;

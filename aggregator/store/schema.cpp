@@ -94,6 +94,16 @@ CREATE TABLE points(
   stream INTEGER NOT NULL, sequence INTEGER NOT NULL, metric TEXT NOT NULL, labels TEXT NOT NULL,
   process INTEGER, iteration INTEGER, time INTEGER NOT NULL, shape TEXT, value BLOB NOT NULL,
   PRIMARY KEY(stream, sequence, metric)) WITHOUT ROWID;
+)sql",
+                                                       R"sql(
+ALTER TABLE iterations ADD COLUMN hash INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE iteration_nodes(
+  process INTEGER NOT NULL, level INTEGER NOT NULL, node INTEGER NOT NULL, hash INTEGER NOT NULL,
+  PRIMARY KEY(process, level, node)) WITHOUT ROWID;
+ALTER TABLE streams ADD COLUMN run_iteration INTEGER;
+ALTER TABLE streams ADD COLUMN run_hash INTEGER;
+ALTER TABLE streams ADD COLUMN run_lines INTEGER;
+INSERT INTO meta(key, value) SELECT 'hashes', 1 WHERE NOT EXISTS(SELECT 1 FROM ranges);
 )sql"};
   return kMigrations;
 }

@@ -74,7 +74,8 @@ Result<Shard::Stream*> Shard::find_stream(BlockingToken& token, const StreamId& 
   {
     LGR_TRY(Statement row,
             database_->prepare("SELECT id, tail_end, tail_crc, head, "
-                               "EXISTS(SELECT 1 FROM closed WHERE stream=streams.id) "
+                               "EXISTS(SELECT 1 FROM closed WHERE stream=streams.id), "
+                               "run_iteration, run_hash, run_lines "
                                "FROM streams WHERE base_hi=? AND base_lo=? AND "
                                "generation=?"));
     row.bind_all(id.base.hi, id.base.lo, id.generation);
@@ -85,6 +86,7 @@ Result<Shard::Stream*> Shard::find_stream(BlockingToken& token, const StreamId& 
     stream->tail_crc = row.u32(2);
     stream->head = row.bytes(3);
     stream->closed = row.integer(4) != 0;
+    if (!row.is_null(5)) stream->run = IterationRun{row.integer(5), row.u64(6), row.u64(7)};
   }
   LGR_TRY(Statement ranges, database_->prepare("SELECT first, end FROM ranges WHERE stream=?"));
   ranges.bind_all(stream->row);

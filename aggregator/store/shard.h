@@ -36,6 +36,7 @@ class Shard {
     std::uint64_t tail_end = 0;
     std::uint32_t tail_crc = 0;
     bool closed = false;
+    std::optional<IterationRun> run;  // the last one, which the next block may go on with
     std::map<std::uint32_t, Version> versions;
   };
 
@@ -102,8 +103,16 @@ class Shard {
   Result<std::int64_t> process_row(BlockingToken&, const std::string& key, std::string_view host);
   Result<std::int64_t> call_site_row(BlockingToken&, const std::string& site);
   Status extend_ranges(BlockingToken&, Stream& stream, Range range);
-  Status put_facts(BlockingToken&, const Stream& stream, const BlockHeader& header,
-                   const BlockFacts& facts);
+  // How a block's beginning lies to what is stored of its stream.
+  enum class Follows { directly, after_hole, fills };
+  // What a block adds to the hash of each iteration; moves stream.run on.
+  static std::map<std::int64_t, std::uint64_t> iteration_amounts(Stream& stream,
+                                                                 const BlockFacts& facts,
+                                                                 Follows follows);
+  Status put_iterations(BlockingToken&, Stream& stream, const BlockFacts& facts, std::int64_t axis,
+                        Follows follows);
+  Status put_facts(BlockingToken&, Stream& stream, const BlockHeader& header,
+                   const BlockFacts& facts, Follows follows);
 
   std::unique_ptr<Database> database_;
   std::uint32_t part_;

@@ -56,14 +56,69 @@ Status Shard::put_block(BlockingToken& token, Stream& stream, const BlockHeader&
       "last_iteration=max(coalesce(last_iteration, ?6), coalesce(?6, last_iteration)) WHERE id=?7",
       header.lines, header.raw_bytes, facts.errors, first_time, last_time, most(header.iteration),
       stream.row));
+  Follows follows = Follows::fills;
   if (header.end > stream.tail_end) {
+    follows = header.first == stream.tail_end ? Follows::directly : Follows::after_hole;
     LGR_CHECK(database_->run(token, "UPDATE streams SET tail_end=?, tail_crc=? WHERE id=?",
                              header.end, header.tail_crc, stream.row));
     stream.tail_end = header.end;
     stream.tail_crc = header.tail_crc;
   }
   for (const Gap& gap : header.gaps) LGR_CHECK(put_gap(token, stream, gap));
-  return put_facts(token, stream, header, facts);
+  LGR_CHECK(put_facts(token, stream, header, facts, follows));
+  if (follows == Follows::fills || facts.runs.empty()) return {};
+  const IterationRun& run = *stream.run;
+  return database_->run(token,
+                        "UPDATE streams SET run_iteration=?, run_hash=?, run_lines=? WHERE id=?",
+                        run.iteration, run.hash, run.lines, stream.row);
+}
+
+// A run that goes on across blocks counts as one: what its beginning added is taken back. So the
+// hashes do not depend on where agents cut their blocks, except beside a hole that is filled later.
+std::map<std::int64_t, std::uint64_t> Shard::iteration_amounts(Stream& stream,
+                                                               const BlockFacts& facts,
+                                                               Follows follows) {
+  std::map<std::int64_t, std::uint64_t> amounts;
+  for (std::size_t i = 0; i < facts.runs.size(); ++i) {
+    IterationRun run = facts.runs[i];
+    if (i == 0 && follows == Follows::directly && stream.run &&
+        stream.run->iteration == run.iteration) {
+      amounts[run.iteration] -= stream.run->amount();
+      IterationRun whole = *stream.run;
+      whole.append(run);
+      run = whole;
+    }
+    amounts[run.iteration] += run.amount();
+    if (i + 1 == facts.runs.size() && follows != Follows::fills) stream.run = run;
+  }
+  return amounts;
+}
+
+Status Shard::put_iterations(BlockingToken& token, Stream& stream, const BlockFacts& facts,
+                             std::int64_t axis, Follows follows) {
+  const auto amounts = iteration_amounts(stream, facts, follows);
+  std::map<std::pair<unsigned, std::int64_t>, std::uint64_t> nodes;
+  for (const auto& [iteration, time] : facts.iterations) {
+    const auto found = amounts.find(iteration);
+    const std::uint64_t amount = found == amounts.end() ? 0 : found->second & kHashMask;
+    LGR_CHECK(database_->run(
+        token,
+        "INSERT INTO iterations(process, iteration, first_time, hash) VALUES(?, ?, ?, ?) ON "
+        "CONFLICT(process, iteration) DO UPDATE SET first_time=min(first_time, "
+        "excluded.first_time), hash=(hash+excluded.hash)&?5",
+        axis, iteration, time, amount, kHashMask));
+    for (unsigned level = 1; level < kHashLevels; ++level) {
+      nodes[{level, hash_node(iteration, level)}] += amount;
+    }
+  }
+  for (const auto& [node, sum] : nodes) {
+    LGR_CHECK(database_->run(token,
+                             "INSERT INTO iteration_nodes(process, level, node, hash) VALUES(?, "
+                             "?, ?, ?) ON CONFLICT(process, level, node) DO UPDATE SET "
+                             "hash=(hash+excluded.hash)&?5",
+                             axis, node.first, node.second, sum & kHashMask, kHashMask));
+  }
+  return {};
 }
 
 Status Shard::extend_ranges(BlockingToken& token, Stream& stream, Range range) {
@@ -91,8 +146,8 @@ Result<std::int64_t> Shard::call_site_row(BlockingToken& token, const std::strin
   return row.value_or(0);
 }
 
-Status Shard::put_facts(BlockingToken& token, const Stream& stream, const BlockHeader& header,
-                        const BlockFacts& facts) {
+Status Shard::put_facts(BlockingToken& token, Stream& stream, const BlockHeader& header,
+                        const BlockFacts& facts, Follows follows) {
   const auto version = stream.versions.find(header.attributes_version);
   std::optional<std::int64_t> process;
   std::optional<std::int64_t> axis;
@@ -104,15 +159,8 @@ Status Shard::put_facts(BlockingToken& token, const Stream& stream, const BlockH
       LGR_TRY(axis, process_row(token, version->second.axis, host));
     }
   }
-  for (const auto& [iteration, time] : facts.iterations) {
-    // A stream of nobody known has its own axis, under its negated row.
-    LGR_CHECK(database_->run(
-        token,
-        "INSERT INTO iterations(process, iteration, first_time) VALUES(?, ?, ?) ON "
-        "CONFLICT(process, iteration) DO UPDATE SET first_time=excluded.first_time WHERE "
-        "excluded.first_time<first_time",
-        axis.value_or(-stream.row), iteration, time));
-  }
+  // A stream of nobody known has its own axis, under its negated row.
+  LGR_CHECK(put_iterations(token, stream, facts, axis.value_or(-stream.row), follows));
   for (const auto& [site, count] : facts.call_sites) {
     LGR_TRY(std::int64_t row, call_site_row(token, site));
     LGR_CHECK(database_->run(

@@ -112,6 +112,18 @@ struct IterationStart {
   auto operator<=>(const IterationStart&) const = default;
 };
 
+// A template whose text a shard stores; slots as kSlot.
+struct TemplateText {
+  TemplateId id = 0;
+  std::string text;
+};
+
+// A node of the hash tree over iterations: see iteration_hash.h.
+struct IterationNode {
+  std::int64_t node = 0;
+  std::uint64_t hash = 0;
+};
+
 // A consistent view of one job over all its shards, for one query or page. Not thread-safe; used by
 // one worker at a time. Facts are loaded at once, blocks on demand.
 class JobSnapshot {
@@ -135,6 +147,15 @@ class JobSnapshot {
   virtual Result<std::vector<IterationStart>> iterations(BlockingToken&,
                                                          const std::string& process) = 0;
 
+  // The hashes of a process's iterations (iteration_axis() of its streams), nodes of one level in
+  // [first, last], ascending. Error{unavailable} when a shard is older than the hashes.
+  virtual Result<std::vector<IterationNode>> iteration_nodes(BlockingToken&,
+                                                             const std::string& axis,
+                                                             unsigned level, std::int64_t first,
+                                                             std::int64_t last) = 0;
+
+  // All body templates whose text is stored, ascending by id, each once.
+  virtual Result<std::vector<TemplateText>> body_templates(BlockingToken&) = 0;
   // The text of a template, nullopt when unknown to the block's shard. Cached by the snapshot.
   virtual Result<std::optional<std::string_view>> template_text(BlockingToken&, std::uint64_t shard,
                                                                 TemplateId id) = 0;

@@ -35,6 +35,7 @@ class FakeJob final : public aggregator::JobSnapshot {
     auto encoded = writer.finish(0);
     LGR_ASSERT(encoded.ok());
     for (TemplateDef& definition : encoded->templates) {
+      if (definition.kind == TemplateKind::body) bodies_.insert(definition.id);
       templates_[definition.id] = std::move(definition.text);
     }
     const BlockHeader& header = encoded->header;
@@ -70,6 +71,9 @@ class FakeJob final : public aggregator::JobSnapshot {
   int blocks_read = 0;
   std::map<std::string, std::vector<aggregator::IterationStart>> starts;  // by process
 
+  // By axis and level: node -> hash.
+  std::map<std::string, std::map<unsigned, std::map<std::int64_t, std::uint64_t>>> nodes;
+
   const std::vector<aggregator::StreamFacts>& streams() const override { return streams_; }
   const std::vector<aggregator::ProcessFacts>& processes() const override { return processes_; }
 
@@ -99,6 +103,23 @@ class FakeJob final : public aggregator::JobSnapshot {
                                                              const std::string& process) override {
     const auto found = starts.find(process);
     return found == starts.end() ? std::vector<aggregator::IterationStart>() : found->second;
+  }
+
+  Result<std::vector<aggregator::IterationNode>> iteration_nodes(BlockingToken&,
+                                                                 const std::string& axis,
+                                                                 unsigned level, std::int64_t first,
+                                                                 std::int64_t last) override {
+    std::vector<aggregator::IterationNode> out;
+    for (const auto& [node, hash] : nodes[axis][level]) {
+      if (node >= first && node <= last) out.push_back({node, hash});
+    }
+    return out;
+  }
+
+  Result<std::vector<aggregator::TemplateText>> body_templates(BlockingToken&) override {
+    std::vector<aggregator::TemplateText> out;
+    for (const TemplateId id : bodies_) out.push_back({id, templates_.at(id)});
+    return out;
   }
 
   Result<std::vector<aggregator::BlockRef>> blocks_from(BlockingToken&, std::size_t stream,
@@ -151,6 +172,7 @@ class FakeJob final : public aggregator::JobSnapshot {
   std::vector<aggregator::ProcessFacts> processes_;
   std::vector<Block> blocks_;
   std::map<TemplateId, std::string> templates_;
+  std::set<TemplateId> bodies_;
 };
 
 // A plain line: the body begins at `body_begin`, everything before is header.

@@ -21,6 +21,10 @@ class FakeStorage final : public aggregator::Storage {
     return out;
   }
 
+  void put(const std::string& job, std::shared_ptr<FakeJob> made) {
+    jobs_[JobKey{"default", job}] = std::move(made);
+  }
+
   Result<std::vector<StoredGeneration>> stored(BlockingToken&, const JobKey&, StreamBase) override {
     return std::vector<StoredGeneration>{};
   }

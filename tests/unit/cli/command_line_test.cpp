@@ -101,6 +101,17 @@ class Pieces final : public net::BodyStream {
   std::size_t at_ = 0;
 };
 
+constexpr const char* kVerdict =
+    R"({"ranks":"0-7","consensus":{"groups":[{"group":"00ff","text":"step <*>","lines":9,"ranks":"0-7","missing":""}],)"
+    R"("iterations":[{"iterations":"0..8","count":9,"peers":"0-7","groups":["00ff"]}]},)"
+    R"("first_divergence":{"iteration":17,"rank":5},"departures":[{"rank":6,"iteration":30,"kind":"value",)"
+    R"("text":"step 30 loss 2.5","score":0.95,"count":10,"last_iteration":39,"key":"loss","value":2.5,"expected":2.4},)"
+    R"({"rank":5,"iteration":17,"kind":"extra","text":"retry","score":0.9,"count":1,"last_iteration":17}],"other":3,)"
+    R"("completeness":{"complete":true,"reasons":[]}})";
+constexpr const char* kPair =
+    R"({"ranks":"0,3","first_divergence":null,"departures":[],"other":0,"rows":[{"kind":"same","count":12},)"
+    R"({"iteration":3,"kind":"right","right":{"text":"only there"}}],"completeness":{"complete":true,"reasons":[]}})";
+
 // Stands for an aggregator: three lines in two pages, one stream.
 class FakeApi final : public net::HttpHandler {
  public:
@@ -139,6 +150,15 @@ class FakeApi final : public net::HttpHandler {
           R"("not_captured":[],"evidence":[{"claim":"rank 2 named a cause","class":"root",)"
           R"("confidence":0.95,"rank":2,"lines":["ab.0:7"],"text":"ValueError: x\u001b"}],)"
           R"("summary":"Rank 2 broke.","completeness":{"complete":false,"reasons":["2 bytes pending"]}})";
+    } else if (request.path == "/api/v1/jobs/run7/compare") {
+      response.body = request.param("ranks") ? kPair : kVerdict;
+    } else if (request.path == "/api/v1/jobs/run7/correlate") {
+      response.body =
+          R"({"by":"rank","pairs":[{"rank":5,"iterations":1,"seconds":0.5,"first":{"iteration":17,"text":"a"},)"
+          R"("then":{"iteration":18,"text":"b"}}],"count":1,"firsts":2,"thens":3,)"
+          R"("completeness":{"complete":true,"reasons":[]}})";
+    } else if (request.path == "/api/v1/jobs/run7/suppressions") {
+      response.body = R"({"suppressions":[{"name":"quiet","scope":"job","callsites":["a.py:1"]}]})";
     } else if (request.path == "/api/v1/jobs/run7/raw") {
       const auto from = request.param("from").value_or("0");
       response.headers.emplace_back("X-Logarithm-Gaps", std::to_string(gaps));
@@ -225,6 +245,15 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
                           {"triage"},
                           {"triage", "j", "--attempt", "-1"},
                           {"triage", "--watch", "--files", "/"},
+                          {"compare"},
+                          {"compare", "j", "--all", "--ranks", "0,3"},
+                          {"compare", "j", "--context", "-1"},
+                          {"correlate", "j", "--first", "x"},
+                          {"hide"},
+                          {"hide", "j", "--noise"},
+                          {"hide", "j", "name"},
+                          {"hide", "j", "name", "--noise", "--delete"},
+                          {"export", "j", "--output", "raw", "--hide", "x"},
                           {"--output", "xml", "jobs"},
                           {"--server", "h:1", "jobs"},
                           {"--server", "https://h", "jobs"},
@@ -248,8 +277,8 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
 TEST_CASE("command line: --help and --version exit 0 and name only verbs that work") {
   const Outcome help = run({"--help"});
   CHECK(help.status == kExitOk);
-  for (const char* verb :
-       {"jobs", "query", "context", "import", "export", "series", "callsites", "triage"}) {
+  for (const char* verb : {"jobs", "query", "context", "import", "export", "series", "callsites",
+                           "triage", "compare", "correlate", "hide"}) {
     CHECK(help.out.find(verb) != std::string::npos);
   }
   CHECK(run({"query", "--help"}).out.find("--not-callsite") != std::string::npos);
@@ -382,7 +411,7 @@ TEST_CASE("callsites: who prints how much, and how many more there are") {
   Server server;
   const Outcome text = server.run({"callsites", "run7", "--severity", "error"});
   CHECK(text.status == kExitOk);
-  CHECK(text.out.find("2.0 KiB  50.0%  0-2 (not 3)") != std::string::npos);
+  CHECK(text.out.find("2.0 KiB  50.0%  3 of 4; not 3") != std::string::npos);
   CHECK(text.out.find("00ff  step <*>") != std::string::npos);
   CHECK(text.err.find("1 more, 2 lines, 3 B") != std::string::npos);
   CHECK(server.api.last.param("severity") == "error");
@@ -407,6 +436,55 @@ TEST_CASE("triage: the sentence, what it rests on, and the line to look at") {
   CHECK(text.out.find('\x1b') == std::string::npos);
   CHECK(text.err.find("2 bytes pending") != std::string::npos);
   CHECK(server.run({"triage", "run7", "--output", "raw"}).out == "Rank 2 broke.\n");
+}
+
+TEST_CASE("compare: departures as a table, two ranks side by side, the verdict on stderr") {
+  Server server;
+  const Outcome verdict = server.run({"compare", "run7", "--peers", "0-3;4-7"});
+  CHECK(verdict.status == kExitOk);
+  CHECK(verdict.out.find("6  30-39 (10)  value  loss 2.5, peers 2.4  step 30 loss 2.5") !=
+        std::string::npos);
+  CHECK(verdict.out.find("5  17          extra  retry") != std::string::npos);
+  CHECK(verdict.err ==
+        "logarithm: ranks 0-7: rank 5 departs first, at iteration 17; 3 more not shown\n");
+  CHECK(server.api.last.param("peers") == "0-3;4-7");
+  CHECK(server.run({"compare", "run7", "--consensus"}).out.find("step <*>") != std::string::npos);
+  const Outcome pair = server.run({"compare", "run7", "--ranks", "0,3"});
+  CHECK(pair.out.find("... 12 rows the same\n") != std::string::npos);
+  CHECK(pair.out.find("> only there\n") != std::string::npos);
+  CHECK(pair.err == "logarithm: ranks 0,3: no departures\n");
+  CHECK(server.run({"compare", "run7", "--output", "raw"}).out ==
+        "30\tvalue\t6\tstep 30 loss 2.5\n17\textra\t5\tretry\n");
+  server.run({"compare", "run7", "--against-attempt", "1", "--against-job", "j2", "--first-only"});
+  CHECK(server.api.last.param("against_attempt") == "1");
+  CHECK(server.api.last.param("against_job") == "j2");
+  CHECK(server.api.last.param("first") == "true");
+}
+
+TEST_CASE("correlate: pairs with their distance") {
+  Server server;
+  const Outcome pairs = server.run(
+      {"correlate", "run7", "--first", "|= \"a\"", "--then", "| x > 1", "--within", "2i"});
+  CHECK(pairs.status == kExitOk);
+  CHECK(pairs.out.find("   5         17  1i 0.500s  a      b") != std::string::npos);
+  CHECK(pairs.err == "logarithm: 1 pairs of 2 first and 3 second lines\n");
+  CHECK(server.api.last.param("first") == "|= \"a\"");
+  CHECK(server.api.last.param("within") == "2i");
+}
+
+TEST_CASE("hide: saves, shows and forgets lists of what to leave out") {
+  Server server;
+  CHECK(server.run({"hide", "run7"}).out.find("quiet  job    a.py:1") != std::string::npos);
+  CHECK(server.run({"hide", "run7", "quiet", "--callsite", "b.py:2", "--text", "x y"}).status ==
+        kExitOk);
+  CHECK(server.api.last.method == "PUT");
+  CHECK(server.api.last.body == R"({"callsites":["b.py:2"],"name":"quiet","texts":["x y"]})");
+  CHECK(server.run({"hide", "run7", "quiet", "--delete"}).status == kExitOk);
+  CHECK(server.api.last.method == "DELETE");
+  CHECK(server.api.last.param("name") == "quiet");
+  CHECK(server.run({"hide", "run7", "quiet", "--noise"}).status == kExitFailure);
+  server.run({"query", "run7", "--hide", "quiet"});
+  CHECK(server.api.last.param("suppress") == "quiet");
 }
 
 }  // namespace logarithm::cli

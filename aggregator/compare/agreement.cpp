@@ -1,0 +1,233 @@
+#include "aggregator/compare/agreement.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace logarithm::aggregator {
+namespace {
+
+struct Entry {
+  std::int64_t iteration = 0;
+  std::uint32_t rank = 0;
+  double value = 0;
+};
+
+bool same_bits(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// One key over the ranks of one class.
+class KeyComparer {
+ public:
+  KeyComparer(const History& history, const PeerClass& members, std::uint32_t key)
+      : history_(history), key_(key) {
+    std::vector<std::size_t> ranks = members.members;
+    ranks.insert(ranks.end(), members.guests.begin(), members.guests.end());
+    for (const std::size_t rank : ranks) {
+      if (history.ranks[rank].values.size() <= key || history.ranks[rank].values[key].empty()) {
+        continue;
+      }
+      ranks_.push_back(rank);
+      for (const Value& value : history.ranks[rank].values[key]) {
+        entries_.push_back({value.iteration, static_cast<std::uint32_t>(rank), value.value});
+      }
+    }
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return a.iteration != b.iteration ? a.iteration < b.iteration : a.rank < b.rank;
+    });
+  }
+
+  void run(Agreement& out) {
+    if (ranks_.size() < 2) return;
+    for (std::size_t from = 0; from < entries_.size();) {
+      std::size_t to = from;
+      while (to < entries_.size() && entries_[to].iteration == entries_[from].iteration) ++to;
+      if (to - from >= least()) compare(from, to);
+      from = to;
+    }
+    if (!is_agreed()) return;
+    out.agreed.push_back({key_, compared_});
+    report(out.departures);
+  }
+
+ private:
+  std::size_t least() const { return ranks_.size() == 2 ? 2 : 3; }
+
+  const Precision& precision_of(std::uint32_t rank) {
+    auto [at, fresh] = precisions_.try_emplace(rank);
+    if (fresh) {
+      for (const Value& value : history_.ranks[rank].values[key_]) at->second.add(value.value);
+    }
+    return at->second;
+  }
+
+  bool agree(const Entry& a, const Entry& b) {
+    if (same_bits(a.value, b.value)) return true;
+    return values_agree(a.value, precision_of(a.rank), b.value, precision_of(b.rank));
+  }
+
+  void compare(std::size_t from, std::size_t to) {
+    ++compared_;
+    bool all_same = true;
+    for (std::size_t i = from + 1; i < to && all_same; ++i) {
+      all_same = same_bits(entries_[i].value, entries_[from].value);
+    }
+    if (all_same) return note_united();
+    const std::optional<std::size_t> chosen = majority(from, to);
+    if (!chosen) {
+      ++split_;
+      return;
+    }
+    bool united = true;
+    for (std::size_t i = from; i < to; ++i) {
+      if (agree(entries_[i], entries_[*chosen])) continue;
+      united = false;
+      dissent_[entries_[i].rank].push_back({i, *chosen});
+    }
+    if (united) note_united();
+  }
+
+  void note_united() {
+    ++united_;
+    if (dissent_.empty() && split_ == 0) ++united_first_;
+  }
+
+  // An entry whose value more than half agree with: in the middle of the sorted values, or NaN.
+  std::optional<std::size_t> majority(std::size_t from, std::size_t to) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = from; i < to; ++i) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const double x = entries_[a].value, y = entries_[b].value;
+      if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
+      return x != y ? x < y : a < b;
+    });
+    const std::size_t middle = order[order.size() / 2];
+    std::size_t agreeing = 0;
+    for (const std::size_t i : order) agreeing += agree(entries_[i], entries_[middle]) ? 1 : 0;
+    if (agreeing * 2 <= order.size()) return std::nullopt;
+    return middle;
+  }
+
+  // Agreement has to be the rule: in most iterations there is a majority, and those who depart from
+  // it are few ranks. Two ranks have no majority: they must agree in most iterations.
+  bool is_agreed() const {
+    if (compared_ < 3 || split_ * 2 >= compared_) return false;
+    if (dissent_.size() > std::max<std::size_t>(1, ranks_.size() / 8)) return false;
+    // A rank that differs most of the time does so by its nature, unless it once agreed.
+    return united_ * 2 >= compared_ || united_first_ >= 3;
+  }
+
+  void report(std::vector<Departure>& out) {
+    for (const auto& [rank, places] : dissent_) {
+      Departure departure;
+      departure.rank = rank;
+      departure.kind = DepartureKind::value;
+      departure.key = key_;
+      departure.first = entries_[places.front().first].iteration;
+      departure.last = entries_[places.back().first].iteration;
+      departure.times = places.size();
+      departure.value = entries_[places.front().first].value;
+      departure.expected = entries_[places.front().second].value;
+      const auto n = static_cast<double>(ranks_.size());
+      departure.score = 0.95 * (1.0 - (static_cast<double>(dissent_.size()) - 1) / n);
+      out.push_back(departure);
+    }
+    if (ranks_.size() == 2 && split_ > 0) report_pair(out);
+  }
+
+  // Nobody can say which of two is right: the second is told as departing from the first.
+  void report_pair(std::vector<Departure>& out) {
+    Departure departure;
+    for (std::size_t i = 0; i + 1 < entries_.size(); ++i) {
+      const Entry &a = entries_[i], &b = entries_[i + 1];
+      if (a.iteration != b.iteration || agree(a, b)) continue;
+      if (departure.times++ == 0) {
+        departure.rank = b.rank;
+        departure.kind = DepartureKind::value;
+        departure.key = key_;
+        departure.first = b.iteration;
+        departure.value = b.value;
+        departure.expected = a.value;
+        departure.score = 0.7;
+      }
+      departure.last = b.iteration;
+    }
+    out.push_back(departure);
+  }
+
+  const History& history_;
+  std::uint32_t key_;
+  std::vector<std::size_t> ranks_;
+  std::vector<Entry> entries_;
+  std::map<std::uint32_t, Precision> precisions_;
+  std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::size_t>>> dissent_;
+  std::uint64_t compared_ = 0, united_ = 0, united_first_ = 0, split_ = 0;
+};
+
+}  // namespace
+
+void Precision::add(double value) {
+  if (!std::isfinite(value)) return;
+  std::array<char, 64> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific)
+          .ptr;
+  const std::string_view printed(text.data(), static_cast<std::size_t>(end - text.data()));
+  const std::size_t e = printed.find('e');
+  int count = 0;
+  for (const char c : printed.substr(0, e)) count += c >= '0' && c <= '9' ? 1 : 0;
+  int exponent = 0;
+  const char* power = text.data() + e + 1;
+  if (*power == '+') ++power;
+  std::from_chars(power, end, exponent);
+  digits = std::max(digits, count);
+  decimals = std::max(decimals, count - 1 - exponent);
+}
+
+bool values_agree(double a, const Precision& of_a, double b, const Precision& of_b) {
+  if (same_bits(a, b)) return true;
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;
+  const double away = std::abs(a - b);
+  const int decimals = std::min(of_a.decimals, of_b.decimals);
+  const int digits = std::min(of_a.digits, of_b.digits);
+  // Printed alike, a difference is one: only the shorter print hides what it rounds away.
+  if (of_a.decimals == of_b.decimals && of_a.digits == of_b.digits) return false;
+  constexpr double kHalf = 0.5 + 1e-6;
+  if (of_a.decimals != of_b.decimals && away <= kHalf * std::pow(10.0, -decimals)) return true;
+  if (of_a.digits == of_b.digits || digits < 1) return false;
+  const double size = std::max(std::abs(a), std::abs(b));
+  return away <= kHalf * std::pow(10.0, std::floor(std::log10(size)) - (digits - 1));
+}
+
+bool is_own_measure(std::string_view key) {
+  static constexpr std::string_view kParts[] = {"time",   "elapsed",    "duration", "latency",
+                                                "memory", "throughput", "tflop",    "per_s",
+                                                "alloc",  "reserved",   "seconds",  "bandwidth"};
+  static constexpr std::string_view kWords[] = {
+      "ms",   "s",    "sec", "mfu",  "tps", "tgs",  "speed",  "mem",  "gpu",   "util",  "power",
+      "temp", "rank", "pid", "port", "eta", "host", "device", "cuda", "local", "worker"};
+  for (const std::string_view part : kParts) {
+    if (key.find(part) != std::string_view::npos) return true;
+  }
+  for (std::size_t from = 0; from < key.size();) {
+    const std::size_t to = std::min(key.find_first_of("_./- ", from), key.size());
+    const std::string_view word = key.substr(from, to - from);
+    if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+    from = to + 1;
+  }
+  return false;
+}
+
+Agreement find_agreement(const History& history, const PeerClass& members) {
+  Agreement out;
+  for (std::uint32_t key = 0; key < history.keys.size(); ++key) {
+    if (is_own_measure(history.keys[key])) continue;
+    KeyComparer(history, members, key).run(out);
+  }
+  return out;
+}
+
+}  // namespace logarithm::aggregator
