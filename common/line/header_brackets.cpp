@@ -31,12 +31,12 @@ HeaderLexer::Step HeaderLexer::bracket() {
   std::size_t close = s_.find(']', at_ + 1);
   if (close == std::string_view::npos || close > at_ + kMaxBracket) return Step::stop;
   const bool was_first = first();
-  if (was_first && uptime(close)) return Step::strong;
+  if (was_first && (uptime(close) || ucx(close))) return Step::strong;
   const Mark saved{0, header_.field_count, header_.level, logger_, header_.severity, evidence_};
   const bool had_time = header_.time.has_value(), had_file = !header_.file.empty();
   const std::uint32_t before = evidence_;
   names_inside_ = items_inside_ = 0;
-  single_number_ = frame_ = letter_ = pid_inside_ = mention_inside_ = false;
+  single_number_ = frame_ = letter_ = pid_inside_ = mention_inside_ = parallel_inside_ = false;
   name_inside_ = {};
   std::size_t i = at_ + 1;
   while (i < close) {
@@ -121,7 +121,8 @@ bool HeaderLexer::inside_number(std::size_t& i, std::size_t close) {
   if (number.empty()) return false;
   if (end == close || is_blank(s_[end]) || s_[end] == ',') {
     single_number_ = true;
-    if (begin > 1 && is_upper(s_[begin - 2])) {  // logrus: INFO[0042], seconds since the start
+    if (begin > 1 && s_[begin - 1] == '[' &&
+        is_upper(s_[begin - 2])) {  // logrus: INFO[0042], seconds since the start
       evidence_ |= kLoudLevel;
       i = end;
       return pid_inside_ = true;
@@ -219,8 +220,18 @@ bool HeaderLexer::inside_word(std::size_t& i, std::size_t close) {
   if (at(end) == '=') {  // [INFO|DP=0|PP=0|gpu-n017]
     if (items_inside_ == 0) return false;
     while (end < close && !is_blank(s_[end]) && s_[end] != '|' && s_[end] != ',') ++end;
+    const std::size_t equals = i + token.size();
+    parallel_rank(token, s_.substr(equals + 1, end - std::min(end, equals + 1)));
     i = end;
     return true;
+  }
+  if (items_inside_ > 0 && token.size() < 7) {  // [2026-03-04 05:06:07 DP1 TP3]
+    std::size_t digit = token.size();
+    while (digit > 0 && is_digit(token[digit - 1])) --digit;
+    if (parallel_rank(token.substr(0, digit), token.substr(digit))) {
+      i = end;
+      return true;
+    }
   }
   Place place;
   if (header_.file.empty() && split_place(token, place)) {
@@ -243,6 +254,11 @@ bool HeaderLexer::inside_word(std::size_t& i, std::size_t close) {
   }
   if (!is_name(token) || ++names_inside_ > kMaxNames) return false;
   name_inside_ = token;
+  if (parallel_inside_ && token.find('-') != std::string_view::npos && is_digit(token.back())) {
+    header_.add("host", token);
+    i = end;
+    return true;
+  }
   // NeMo prints its own name in front of everything; a logger's stands behind.
   if (timed() || has(kLevel)) logger_ = token;
   i = end;

@@ -19,7 +19,7 @@ std::size_t HeaderLexer::token_end(std::size_t from) const {
 
 bool HeaderLexer::read() {
   while (peek() == ' ' && at_ < 3) ++at_;
-  if (at_ > 0 && peek() != '[') return false;  // Megatron prints a blank in front
+  if (at_ > 0 && peek() != '[' && !padded_level()) return false;  // Megatron prints a blank
   for (unsigned i = 0; i < kMaxElements && !done_; ++i) {
     padded_ = false;
     const Step step = element();
@@ -40,7 +40,10 @@ bool HeaderLexer::read() {
   header_.level = mark_.level;
   header_.severity = mark_.severity;
   header_.add("logger", mark_.logger);
-  if (has(kLevel) && header_.file.empty()) trailing_place();
+  if (has(kLevel) && header_.file.empty()) {
+    inner_header();
+    if (header_.file.empty()) trailing_place();
+  }
   return true;
 }
 
@@ -63,6 +66,8 @@ void HeaderLexer::separator() {
   std::size_t i = at_;
   if ((at(i) == ':' || at(i) == ',') && (i + 1 >= s_.size() || is_blank(s_[i + 1]))) {
     style_ = ':';
+    ++i;
+  } else if (at(i) == ';' && timed()) {
     ++i;
   }
   std::size_t next = i;
@@ -120,6 +125,7 @@ HeaderLexer::Step HeaderLexer::element() {
     case '(': return parenthesis();
     case '{': return braces();
     case '<': return angle();
+    case '*': return star();
     default: break;
   }
   if (is_digit(c)) return timed() ? number() : time();
@@ -154,13 +160,16 @@ HeaderLexer::Step HeaderLexer::time() {
   if (!try_time(s_, i, time)) return has(kLevel) ? number() : Step::stop;
   const std::size_t time_end = i;
   const char next = at(i);
-  if (i < s_.size() && !is_blank(next) && next != ':' && next != ',' && next != '|') {
+  if (i < s_.size() && !is_blank(next) && next != ':' && next != ',' && next != '|' &&
+      next != ';') {
     return Step::stop;
   }
   if (time.instant && !is_blank(next)) return Step::stop;
   // A column of a table, unless a level says that it is a log; so is a bare number.
-  if (next == ',' || next == '\t' || time.instant) evidence_ |= kNeedsLevel;
-  if (next == ':' && i + 1 < s_.size() && !is_blank(s_[i + 1])) return Step::stop;
+  if (next == ',' || next == '\t' || next == ';' || time.instant) evidence_ |= kNeedsLevel;
+  const bool process = next == ':' && at(i + 1) == '(';  // oneCCL: 2026:03:04-05:06:07:(48213)
+  if (process) ++i;
+  if (!process && next == ':' && i + 1 < s_.size() && !is_blank(s_[i + 1])) return Step::stop;
   if (!time.has_date() && s_.substr(i).starts_with(" --> ")) return Step::stop;  // subtitles
   if (next == ',' && !is_blank(at(i + 1))) ++i;
   set_time(time, TimeForm::any, at_, time_end);
@@ -229,6 +238,13 @@ HeaderLexer::Step HeaderLexer::number() {
     at_ = tid;
     evidence_ |= kPid;
     return Step::strong;
+  } else if (timed() && at(end) == ':' && is_digit(at(end + 1))) {  // 58093:58094 ERROR
+    std::size_t tid = end + 1;
+    while (is_digit(at(tid))) ++tid;
+    if (!is_blank(at(tid))) return Step::stop;
+    header_.add("pid", digits, true);
+    header_.add("tid", s_.substr(end + 1, tid - end - 1), true);
+    end = tid;
   } else {
     if (!is_blank(at(end))) return Step::stop;
     header_.add(stamped_ || has(kPid) || weak_run_ > 0 ? "tid" : "pid", digits, true);
@@ -243,6 +259,29 @@ HeaderLexer::Step HeaderLexer::parenthesis() {
   if (close == std::string_view::npos || close > at_ + 80) return Step::stop;
   const auto inner = s_.substr(at_ + 1, close - at_ - 1);
   Place place;
+  // (WARNING) (reconstruct.py) (04-Mar-26 05:06:07) text
+  if (!timed() && !inner.empty() && (is_digit(inner[0]) || is_upper(inner[0]))) {
+    std::size_t end = at_ + 1;
+    PrintedTime time;
+    if (try_time(s_.substr(0, close), end, time) && end == close && time.has_date()) {
+      set_time(time, TimeForm::any, at_ + 1, close);
+      at_ = close + 1;
+      return Step::strong;
+    }
+  }
+  if (header_.level.empty()) {
+    const auto found = level_word(inner);
+    if (found && found->plain && (found->upper || timed())) {
+      set_level(inner, found->severity);
+      at_ = close + 1;
+      return timed() ? Step::strong : Step::weak;
+    }
+  }
+  if ((timed() || has(kLevel)) && process_ids(inner, at(close + 1))) {
+    evidence_ |= kPid;
+    at_ = close + 1;
+    return Step::strong;
+  }
   if (header_.file.empty() && (timed() || has(kLevel)) && split_place(inner, place) &&
       is_source_file(place.file)) {
     set_place(place);
@@ -287,6 +326,18 @@ HeaderLexer::Step HeaderLexer::angle() {
   const auto word = s_.substr(at_ + 1, close - at_ - 1);
   const auto found = level_word(word);
   if (!found || !timed()) return Step::stop;
+  set_level(word, found->severity);
+  at_ = close + 1;
+  return Step::strong;
+}
+
+// *ERROR*
+HeaderLexer::Step HeaderLexer::star() {
+  const std::size_t close = s_.find('*', at_ + 1);
+  if (!timed() || !header_.level.empty() || close > at_ + 12) return Step::stop;
+  const auto word = s_.substr(at_ + 1, close - at_ - 1);
+  const auto found = level_word(word);
+  if (!found || !found->upper) return Step::stop;
   set_level(word, found->severity);
   at_ = close + 1;
   return Step::strong;

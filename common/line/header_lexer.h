@@ -85,6 +85,18 @@ class HeaderLexer {
   Step parenthesis();
   Step braces();
   Step angle();
+  Step star();
+
+  // header_forms.cpp
+  bool padded_level();
+  bool process_ids(std::string_view inner, char behind);
+  Step named_process(std::string_view name, std::size_t open);
+  Step named_program(std::string_view name, std::size_t open);
+  bool before_level(std::size_t next) const;
+  Step columns();
+  void inner_header();
+  bool ucx(std::size_t close);
+  bool parallel_rank(std::string_view name, std::string_view number);
 
   // header_brackets.cpp
   Step bracket();
@@ -119,7 +131,7 @@ class HeaderLexer {
   // What one bracket holds.
   unsigned names_inside_ = 0, items_inside_ = 0;
   bool single_number_ = false, frame_ = false, letter_ = false, pid_inside_ = false,
-       mention_inside_ = false;
+       mention_inside_ = false, parallel_inside_ = false;
   std::string_view name_inside_;
 };
 

@@ -137,6 +137,12 @@ const HeaderReader::Pattern* HeaderReader::find(std::string_view alike) const {
 
 bool HeaderReader::replay(const Pattern& pattern, std::string_view text, LogHeader& header) const {
   if (pattern.file.size == 0 && may_end_with_place(text)) return false;
+  // Where no blank ends the header, what comes next may be a part of its last word.
+  const char next = pattern.header_size < text.size() ? text[pattern.header_size] : ' ';
+  if (!header::is_blank(text[pattern.header_size - 1u]) && header::ends_token(next) &&
+      !header::is_blank(next)) {
+    return false;
+  }
   if (!pattern.decided &&
       !begins_message(text.substr(pattern.header_size), pattern.level.size == 1)) {
     return false;

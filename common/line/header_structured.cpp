@@ -146,14 +146,17 @@ bool parse_diagnostic(std::string_view text, LogHeader& header) {
   } else if (text.find("ssertion ", end) != std::string_view::npos &&
              text.find("failed", end) != std::string_view::npos) {
     header.severity = Severity::error;
-  } else {
+  } else if (pseudo || file.find('/') == std::string_view::npos) {
     return false;
+  } else {
+    header.size = end + 2;
+    return true;
   }
   if (header.size > 0 && header.size < text.size() && text[header.size] == ' ') ++header.size;
   return true;
 }
 
-bool parse_mpi_signal(std::string_view text, LogHeader& header) {
+bool parse_mpi(std::string_view text, LogHeader& header) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon > 80 || colon < 2) return false;
   std::size_t end = colon + 1;
@@ -168,9 +171,15 @@ bool parse_mpi_signal(std::string_view text, LogHeader& header) {
                    rest.starts_with("Associated errno") ||
                    (rest.starts_with("[") && rest.size() > 3 && rest[3] == ']' &&
                     (rest[1] == ' ' || is_digit(rest[1])) && is_digit(rest[2]));
-  if (!row) return false;
-  header.report_row = !head;
-  header.severity = Severity::fatal;
+  if (row) {
+    header.report_row = !head;
+    header.severity = Severity::fatal;
+  } else {
+    // Anything else only behind what looks like a machine and a process.
+    const bool machine = is_letter(host[0]) && end - colon > 3 &&
+                         host.find_first_of("0123456789-") != std::string_view::npos;
+    if (!machine || is_source_file(host) || is_counted_thing(host)) return false;
+  }
   header.add("host", host);
   header.add("pid", text.substr(colon + 1, end - colon - 1), true);
   return true;

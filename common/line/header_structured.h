@@ -17,11 +17,15 @@ bool parse_json(std::string_view text, LogHeader& header);
 bool parse_logfmt(std::string_view text, LogHeader& header);
 
 // `x.py:87: UserWarning: text`, `a.cc:12:5: error: text`, `x.cu:1290: f: … Assertion … failed`,
-// `thread 'main' panicked at a.rs:2:5:`.
+// `transport.cpp:420: text` (a place and no level), `thread 'main' panicked at a.rs:2:5:`.
 bool parse_diagnostic(std::string_view text, LogHeader& header);
 
-// Open MPI: `[host:pid] *** Process received signal ***` and the lines of its report. The whole
-// line stays the message.
-bool parse_mpi_signal(std::string_view text, LogHeader& header);
+// Open MPI: `[host:pid] *** Process received signal ***` and the lines of its report, or other text
+// behind `[host:pid] `. The whole line stays the message.
+bool parse_mpi(std::string_view text, LogHeader& header);
+
+// Heads that only one program prints: libfabric, Lustre, MPICH's launcher, access logs of HTTP
+// servers, PBS, HIP.
+bool parse_program(std::string_view text, LogHeader& header);
 
 }  // namespace logarithm::header

@@ -12,10 +12,26 @@ HeaderLexer::Step HeaderLexer::word() {
   const bool colon = token.back() == ':';
   if (colon) token.remove_suffix(1);
   if (at(end) == '=') return key_value(token, end);
+  if (at(end) == '(' && is_digit(at(end + 1)) && has(kLevel) && !timed()) {
+    if (const Step step = named_process(token, end); step != Step::stop) return step;
+  }
   if (header_.level.empty()) {
     if (const auto found = level_word(token)) return level(token, end, colon, *found);
     if (first()) {
       if (const Step step = level_and_logger(token); step != Step::stop) return step;
+    }
+    if (first() && at(end) == '[') return named_program(token, end);
+    // |CCL_WARN|
+    if (at(end) == '|' && timed()) {
+      const auto tail = token.substr(token.rfind('_') + 1);
+      if (const auto found = level_word(tail); found && found->upper) {
+        set_level(tail, found->severity);
+        at_ = end;
+        return Step::strong;
+      }
+    }
+    if (timed() && !stamped_) {
+      if (const Step step = columns(); step != Step::stop) return step;
     }
     // 05:06:07 I | text     03-04 05:06:07.448  1234  5678 E Tag: text     … I service.cc:152] text
     if (token.size() == 1 && !colon && timed() && level_letter(token[0]) && is_blank(at(end))) {
@@ -46,7 +62,8 @@ HeaderLexer::Step HeaderLexer::level(std::string_view word, std::size_t end, boo
   const char after = at(next);
   const bool set_off = colon || next >= end + 2 || after == '[' || after == '|' || after == '-' ||
                        after == ':' || at(end) == '\t';
-  const bool follows = (style_ == '\t' || (style_ != '>' && separates(style_))) && !first();
+  // Behind a colon a word that is not all capitals begins the message: `core: Error text`.
+  const bool follows = (style_ == '\t' || style_ == '-' || style_ == '|') && !first();
   if (first()) {
     if (!found.upper || !found.plain) return Step::stop;
     if (colon || (after == '-' && is_blank(at(next + 1)))) evidence_ |= kLoudLevel;
@@ -171,7 +188,10 @@ HeaderLexer::Step HeaderLexer::bare_place(std::string_view token, std::size_t en
         place.file.find('.') != std::string_view::npos && is_logger_name(place.file);
     const bool glog = closed && stamped_;
     const bool three = !place.func.empty() && has(kLevel) && is_name(place.file);
-    if (!glog && !three && !(dotted && has(kLevel))) return Step::stop;
+    // log4j's class: TaskSetManager:71 - text
+    const bool class_ = has(kLevel) && timed() && is_upper(place.file[0]) && is_name(place.file) &&
+                        !is_counted_thing(place.file) && s_.substr(end, 3) == " - ";
+    if (!glog && !three && !class_ && !(dotted && has(kLevel))) return Step::stop;
   }
   if (!evident && !closed) {
     // Where a line begins with a place, only what follows can say that it is a header.
@@ -216,10 +236,16 @@ bool HeaderLexer::nccl() {
   Place place;
   const bool placed = split_place(s_.substr(i, end - i), place);
   if (placed) i = end + 1;
-  if (!s_.substr(std::min(i, s_.size())).starts_with("NCCL ")) return false;
-  const std::size_t begin = i + 5;
+  // NCCL; NVSHMEM and others took the form over.
+  std::size_t begin = i;
+  while (is_upper(at(begin))) ++begin;
+  if (begin < i + 3 || at(begin) != ' ') return false;
+  const bool is_nccl = s_.substr(i, begin - i) == "NCCL";
+  ++begin;
   const auto printed = s_.substr(begin, token_end(begin) - begin);
-  if (const auto found = level_word(printed)) set_level(printed, found->severity);
+  const auto found = level_word(printed);
+  if (!is_nccl && (!found || !found->upper)) return false;
+  if (found) set_level(printed, found->severity);
   if (placed) set_place(place);
   header_.add("host", host);
   header_.add("pid", pid, true);
@@ -273,6 +299,18 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
   at_ = element_end;
   if (has(kLevel)) {
     const bool alike = (after == '-' || after == '|') && before == after;
+    // tracing prints the line behind the target: `doseid::server: 39: text`
+    if (after == ':' && digit_follows && word.find("::") != std::string_view::npos) {
+      const std::size_t begin = end + 1;
+      std::size_t stop = begin;
+      while (is_digit(at(stop))) ++stop;
+      if (stop > begin && at(stop) == ':' && is_blank(at(stop + 1)) && header_.file.empty()) {
+        set_place({word, s_.substr(begin, stop - begin), {}});
+        logger_ = word;
+        at_ = stop;
+        return Step::strong;
+      }
+    }
     const bool logger = is_logger_name(word) && (after == ':' || after == '-') && !digit_follows;
     // Android: 1234  5678 E Tag: text
     const bool tag = letter_level_ && weak_run_ > 2 && after == ':';
@@ -281,7 +319,7 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
     // zap's columns: a place may follow.
     if (before == '\t' && after == '\t' && header_.file.empty()) {
       logger_ = word;
-      return Step::weak;
+      return is_logger_name(word) && peek_after != '{' ? Step::strong : Step::weak;
     }
     if (!alike && !logger && !tag && !apart) {
       // log4j and others put the name into brackets or pad it; a bare word begins the message.
@@ -292,6 +330,10 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
     logger_ = word;
     evidence_ |= kName;
     return Step::strong;
+  }
+  if (leading && after == ' ' && before_level(end)) {  // LAUNCH ERROR 2026-03-04 05:06:07 text
+    logger_ = word;
+    return Step::weak;
   }
   if (after == ' ' || after == '\t') {
     if (leading || ++bare_names_ > 1) {

@@ -24,11 +24,35 @@ void mention_rank(std::string_view text, LogHeader& header) {
   header.add("rank", message.substr(6, end - 6), true);
 }
 
+namespace {
+
+// A month or a day of the week, written out.
+bool is_month_or_day(std::string_view word) {
+  if (word.ends_with("day")) return true;
+  switch (packed(word.substr(0, 3))) {
+    case packed("Jan"):
+    case packed("Feb"):
+    case packed("Mar"):
+    case packed("Apr"):
+    case packed("Jun"):
+    case packed("Jul"):
+    case packed("Aug"):
+    case packed("Sep"):
+    case packed("Oct"):
+    case packed("Nov"):
+    case packed("Dec"): return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 bool may_have_header(std::string_view text) {
   if (text.size() < 3) return false;
   const char c = text[0];
   if (!is_letter(c) && c != '_') {
     if (c == ' ') return text[1] == '[' || (text[1] == ' ' && (text[2] == '[' || text[2] == ' '));
+    if (c == ':') return is_digit(text[1]) && text[2] == ':';
     return is_digit(c) || c == '[' || c == '{' || c == '(' || c == '/' || c == '.' || c == '<';
   }
   std::size_t end = 0;
@@ -37,11 +61,25 @@ bool may_have_header(std::string_view text) {
   if (token.find(':') != std::string_view::npos) return true;
   const char next = end < text.size() ? text[end] : '\0';
   if (next == '=') return end <= 12;
+  if (next == '[' && end + 1 < text.size() && is_digit(text[end + 1])) return true;
   if (is_upper(text[0])) {
     if (end > 1 && is_digit(text[1])) return true;  // glog
     if (end == 3 || (end == 1 && next == ',')) return true;
     if (const auto level = level_word(token)) return level->upper;
     if (end == 4 && next == ',') return true;  // Wed, 04 Mar 2026
+    // LAUNCH ERROR 2026-03-04 05:06:07 text
+    if (next == ' ' && end + 6 < text.size() && is_upper(text[end - 1]) &&
+        is_upper(text[end + 1]) && is_upper(text[end + 2])) {
+      return true;
+    }
+    // March 4, 2026 05:06:07; Wednesday, …
+    if (next == ' ' || next == ',') {
+      const std::size_t digit = end + (next == ',' ? 2 : 1);
+      if (digit < text.size() && end <= 9 && (is_digit(text[digit]) || next == ',') &&
+          is_month_or_day(token)) {
+        return true;
+      }
+    }
   }
   if (token == "thread") return true;
   // trainer - INFO - text
@@ -63,7 +101,9 @@ bool read_letters(std::string_view text, LogHeader& header, HeaderLexer::Trace& 
   if (equals != std::string_view::npos) return parse_logfmt(text, header);
   if (lex(text, header, trace)) return true;
   header = LogHeader();
-  return parse_diagnostic(text, header);
+  if (parse_diagnostic(text, header)) return true;
+  header = LogHeader();
+  return (text[0] | 0x20) == 'l' && parse_program(text, header);
 }
 
 }  // namespace
@@ -78,11 +118,20 @@ bool read_header(std::string_view text, LogHeader& header, HeaderLexer::Trace& t
     case '[':
       if (lex(text, header, trace)) return true;
       header = LogHeader();
-      return parse_mpi_signal(text, header);
+      if (parse_mpi(text, header)) return true;
+      header = LogHeader();
+      return parse_program(text, header);
+    case ':': return parse_program(text, header);
     case '(':
     case ' ': return lex(text, header, trace);
-    default: return is_digit(c) ? lex(text, header, trace) : read_letters(text, header, trace);
+    default: break;
   }
+  if (is_digit(c)) {
+    if (lex(text, header, trace)) return true;
+    header = LogHeader();
+    return parse_program(text, header);
+  }
+  return read_letters(text, header, trace);
 }
 
 }  // namespace header

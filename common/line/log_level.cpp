@@ -54,6 +54,10 @@ LogLevel find(std::uint64_t upper_case) {
 
 std::optional<LogLevel> level_word(std::string_view word) {
   if (word.size() < 3 || word.size() > 9) return std::nullopt;
+  // debug2 … debug5 (Slurm), DEBUG1 (PostgreSQL)
+  if (word.size() == 6 && (word[0] == 'd' || word[0] == 'D') && word[5] >= '0' && word[5] <= '9') {
+    word.remove_suffix(1);
+  }
   // EMERGENCY is one letter too long for the number, and the only one.
   const bool long_one = word.size() == 9;
   if (long_one && word[8] != 'Y' && word[8] != 'y') return std::nullopt;

@@ -67,7 +67,7 @@ Fit fit(const Line& line, const RecordFacts& facts, OpenRecord& record) {
     default:
       return quiet > kShapeQuiet ? Fit::no : fit_shape(record.kind, record.phase, facts.body);
   }
-  if (facts.has_iteration || quiet > kQuiet) return Fit::no;
+  if (facts.has_iteration || facts.stands_alone || quiet > kQuiet) return Fit::no;
   // A block that a header opened has no shape of its own; where it ends with an empty line, as
   // DistributedDataParallel's does, rules see it.
   return facts.body.empty() && record.lines > 1 ? Fit::complete : Fit::yes;

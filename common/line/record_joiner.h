@@ -11,6 +11,7 @@ namespace logarithm {
 // What decides whether a line continues the open record.
 struct RecordFacts {
   bool has_header = false;
+  bool stands_alone = false;   // a wrapper or a rule shows that it continues no header's record
   bool report_row = false;     // the header says: a row of a report that began earlier
   bool has_iteration = false;  // a line that reports progress of its own is no continuation
   std::string_view body;

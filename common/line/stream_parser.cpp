@@ -8,6 +8,7 @@
 #include "common/line/intake.h"
 #include "common/line/line_splitter.h"
 #include "common/line/log_header.h"
+#include "common/line/log_level.h"
 #include "common/line/order_time.h"
 #include "common/line/parser_state.h"
 #include "common/line/record_joiner.h"
@@ -29,6 +30,15 @@ Intake::State intake_state(const ParserState& state) {
     out.piece_left[i] = state.pieces_left[i].has_value();
   }
   return out;
+}
+
+// Daemons that leave time and name to syslog print the level first: `fatal: text`, `debug2: text`.
+Severity sender_level(std::string_view text) {
+  constexpr std::size_t kLongest = 10;
+  const std::size_t colon = text.substr(0, kLongest).find(": ");
+  if (colon == std::string_view::npos) return Severity::unset;
+  const auto found = level_word(text.substr(0, colon));
+  return found && found->plain ? found->severity : Severity::unset;
 }
 
 class Parser final : public StreamParser, private Intake::Sink {
@@ -238,6 +248,9 @@ class Parser final : public StreamParser, private Intake::Sink {
     const auto header = headers_.read(text);
     if (header) take_header(line, *header);
     if (line.severity == Severity::unset) line.severity = wrapped_.severity;
+    if (!header && line.severity == Severity::unset && wrapped_.text_begin > 0) {
+      line.severity = sender_level(text);
+    }
     facts.has_header = header.has_value();
     facts.report_row = header && header->report_row;
     facts.body = text.substr(line.body_begin - line.header_begin);
@@ -251,6 +264,7 @@ class Parser final : public StreamParser, private Intake::Sink {
       found_.iteration.reset();
     }
     facts.has_iteration = found_.iteration.has_value();
+    facts.stands_alone = wrapped_.message || found_.time.has_value();
     // All that will come, at once.
     const std::size_t pairs = found_.meta.size() + (header ? header->field_count + 1 : 0);
     if (pairs > 0) line.meta.reserve(line.meta.size() + pairs);

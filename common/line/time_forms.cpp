@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 struct Reader {
   std::string_view s;
@@ -46,8 +48,23 @@ struct Reader {
       if (!read_clock(padded, end, time)) return false;
       at += end - 1;
     }
+    const char next = peek();
+    if (next == '.' || next == ':') parts_of_second(next);
     half_of_day();
     return true;
+  }
+  // Milliseconds behind a colon, microseconds behind the milliseconds: 05:06:07:448,
+  // 05:06:07.448.120 (MindSpore, CANN).
+  void parts_of_second(char separator) {
+    const bool whole = at >= 3 && s[at - 3] == ':';
+    if (whole != (separator == ':')) return;
+    if (!whole && (at < 4 || s[at - 4] != '.')) return;
+    std::size_t i = at + 1;
+    unsigned part = 0;
+    if (!read_digits(s, i, 3, part)) return;
+    if (i < s.size() && (is_digit(s[i]) || s[i] == '.' || s[i] == ':' || is_letter(s[i]))) return;
+    time.nanos += std::int64_t{part} * (whole ? kSecond / 1'000 : kSecond / 1'000'000);
+    at = i;
   }
   void half_of_day() {
     const std::size_t blank = peek() == ' ' ? 1u : 0u;
@@ -75,9 +92,28 @@ struct Reader {
     if (name == kNames.end()) return false;
     time.month = static_cast<unsigned>(name - kNames.begin()) + 1;
     at += 3;
+    if (is_lower(peek())) return rest_of_month();
+    take('.');
     return true;
   }
-  bool day_1_or_2() { return is_digit(peek(1)) ? digits(2, time.day) : digits(1, time.day); }
+  // … of a name that is written out.
+  bool rest_of_month() {
+    static constexpr std::array<std::string_view, 12> kRests{
+        "uary", "ruary", "ch", "il", "", "e", "y", "ust", "tember", "ober", "ember", "ember"};
+    const auto rest = kRests[time.month - 1];
+    if (rest.empty() || s.substr(at, rest.size()) != rest) return false;
+    at += rest.size();
+    return true;
+  }
+  bool one_or_two(unsigned& value) { return digits(is_digit(peek(1)) ? 2 : 1, value); }
+  bool day_1_or_2() { return one_or_two(time.day); }
+  bool year_2_or_4() {
+    unsigned year = 0;
+    if (run() == 4) return year4();
+    if (run() != 2 || !digits(2, year)) return false;
+    time.year = 2000 + static_cast<int>(year);
+    return true;
+  }
   // What stands between a date and its clock.
   bool between() {
     if (take(',')) return take(' ');
@@ -85,7 +121,20 @@ struct Reader {
   }
 
   // 2026-03-04 05:06:07     2026-03-04, 05:06:07 UTC
-  bool year_first() { return read_date(s, at, time) && between() && clock() && zone(); }
+  // 2026-03-04-05:06:07     2026-Mar-04 05:06:07        2026:03:04-05:06:07
+  bool year_first() {
+    if (!read_date(s, at, time) && !year_and_name() && !colon_date()) return false;
+    return between() && clock() && zone();
+  }
+  bool year_and_name() {
+    const char separator = peek(4);
+    if (!is_letter(peek(5)) || !year4() || !take_any("-/ ") || !month_name()) return false;
+    return take(separator) && day_1_or_2();
+  }
+  bool colon_date() {
+    if (peek(4) != ':' || peek(7) != ':' || peek(10) != '-' || !year4()) return false;
+    return take(':') && digits(2, time.month) && take(':') && digits(2, time.day);
+  }
   // 20260304 05:06:07       20260304T050607Z        260304 05:06:07
   bool compact(std::size_t run) {
     unsigned year = 0;
@@ -97,19 +146,22 @@ struct Reader {
            time.hour < 24 && time.minute < 60 && time.second <= 60 && !is_digit(peek()) && zone();
   }
   // 03/04 05:06:07    03-04 05:06:07    03/04/2026 05:06:07    26/03/04 05:06:07
-  // 04/Mar/2026:05:06:07 +0000    04-Mar-2026 05:06:07    04 Mar 2026 05:06:07
+  // 04/Mar/2026:05:06:07 +0000    04-Mar-2026 05:06:07    04 Mar 2026 05:06:07    04-Mar-26 …
   bool two_first() {
+    const std::size_t begin = at;
     unsigned a = 0, b = 0, c = 0;
-    if (!digits(2, a)) return false;
+    if (!one_or_two(a)) return false;
     const char separator = peek();
     if (!take_any("/-. ")) return false;
     if (month_name()) {
       time.day = a;
-      return take(separator) && year4() && between() && clock() && zone();
+      if (!take(separator)) return false;
+      if (run() == 2 && peek(2) == ':') return clock() && zone();  // no year
+      return year_2_or_4() && between() && clock() && zone();
     }
-    if (separator == ' ' || !digits(2, b)) return false;
+    if (separator == ' ' || !one_or_two(b)) return false;
     if (peek() != separator) {
-      if (separator == '.') return false;
+      if (separator == '.' || at - begin < 5) return false;  // 5/9 00:12:34 counts something
       set_month_day(a, b);
       return between() && clock() && zone();
     }
@@ -134,10 +186,16 @@ struct Reader {
     time.month = a;
     time.day = b;
     if (a > 12) std::swap(time.month, time.day);
+    if (time.month == 0) time.month = 13;  // no date, rather than none printed
   }
-  // Mar  4 05:06:07     Mar 04 2026 05:06:07     Mar 4, 2026 5:06:07 AM
+  // Mar  4 05:06:07     Mar 04 2026 05:06:07     Mar 4, 2026 5:06:07 AM     Mar-04-2026 05:06:07
   bool month_first() {
-    if (!month_name() || !take(' ')) return false;
+    if (!month_name()) return false;
+    if (const char separator = peek(); separator == '-' || separator == '/') {
+      ++at;
+      return day_1_or_2() && take(separator) && year4() && between() && clock() && zone();
+    }
+    if (!take(' ')) return false;
     take(' ');
     if (!day_1_or_2()) return false;
     take(',');
@@ -151,6 +209,11 @@ struct Reader {
                                                            "Fri", "Sat", "Sun"};
     if (std::find(kDays.begin(), kDays.end(), s.substr(at, 3)) == kDays.end()) return false;
     at += 3;
+    if (is_lower(peek())) {  // Wednesday
+      const std::size_t end = s.find("day", at);
+      if (end == std::string_view::npos || end > at + 3) return false;
+      at = end + 3;
+    }
     take(',');
     if (!take(' ')) return false;
     if (is_digit(peek())) return two_first();
@@ -161,6 +224,12 @@ struct Reader {
       return year4();
     }
     return true;
+  }
+
+  // 3/4/2026 5:06:07 AM     4 Mar 2026 05:06:07
+  bool clock_or_day() {
+    const char next = peek(1);
+    return (next == '/' || next == '-' || next == ' ') && two_first();
   }
 
   bool any() {
@@ -174,6 +243,7 @@ struct Reader {
     }
     switch (const std::size_t digits_here = run()) {
       case 4: return year_first();
+      case 1: return clock_or_day();
       case 2: return peek(2) == ':' ? clock() && zone() : two_first();
       case 6:
       case 8: return compact(digits_here);
@@ -219,6 +289,7 @@ bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
 bool read_time(std::string_view text, std::size_t& at, PrintedTime& time) {
   Reader reader{text, at, {}};
   if (!reader.any() || !is_date(reader.time)) return false;
+  if (!reader.time.has_date() && (reader.time.year || reader.time.day != 0)) return false;
   at = reader.at;
   time = reader.time;
   return true;

@@ -28,6 +28,7 @@ class Merge {
     for (std::size_t i = 0; i < layer.fact_count; ++i) add(layer.facts[i]);
     if (layer.output != Output::unset) out_.output = layer.output;
     if (layer.severity != Severity::unset) out_.severity = layer.severity;
+    out_.message = out_.message || layer.message;
     // The outermost time with a zone: the log store's, which knows it best.
     if (layer.time && !(out_.time && out_.time->utc_offset_minutes)) out_.time = layer.time;
     if (layer.rank) {
@@ -143,7 +144,7 @@ bool read_named(std::string_view text, KnownHosts& hosts, Layer& layer) {
   const auto read = [&strong](std::string_view t, Layer& l) {
     return read_host_prefix(t, l, strong);
   };
-  if (!attempt(read, text, layer)) return false;
+  if (!attempt(read, text, layer)) return attempt(read_compose, text, layer);
   if (strong) {
     hosts.add(layer.writer);
     return true;
@@ -158,7 +159,9 @@ bool read_strong(std::string_view text, Stage stage, KnownHosts& hosts, Layer& l
   next = Stage::cluster;
   switch (first) {
     case '(': return attempt(read_call_prefix, text, layer);
-    case '<': return attempt(read_kernel_stamp, text, layer) || attempt(read_syslog, text, layer);
+    case '<':
+      return attempt(read_kernel_stamp, text, layer) || attempt(read_syslog, text, layer) ||
+             attempt(read_syslog_5424, text, layer);
     default: break;
   }
   if (is_digit(first) && read_dated(text, layer)) return true;
@@ -195,7 +198,7 @@ void KnownHosts::add(std::string_view host) {
 void Wrapped::clear() {
   text_begin = size = 0;
   rank.reset();
-  ranks_differ = false;
+  ranks_differ = message = false;
   output = Output::unset;
   severity = Severity::unset;
   time.reset();

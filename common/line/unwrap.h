@@ -34,6 +34,7 @@ struct Wrapped {
   std::size_t size = 0;        // bytes of all wrappers
   std::optional<std::int32_t> rank;
   bool ranks_differ = false;  // two wrappers name ranks, and not the same
+  bool message = false;       // see Layer::message
   Output output = Output::unset;
   Severity severity = Severity::unset;
   std::optional<PrintedTime> time;

@@ -179,6 +179,9 @@ std::optional<PrintedTime> parse_time(std::string_view text) {
     time = named_month(text);
     if (!time) time = short_date(text);
     if (!time) time = epoch(text);
+    PrintedTime other;
+    at = 0;
+    if (!time && read_time(text, at, other) && at == text.size()) time = other;
   }
   if (time && !is_date(*time)) time.reset();
   return time;

@@ -20,6 +20,10 @@ std::optional<double> pair_value(std::string_view text) {
 }
 
 std::optional<std::int64_t> iteration_of(std::string_view text) {
+  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
+    if (!parse_int(text.substr(slash + 1))) return std::nullopt;
+    text = text.substr(0, slash);
+  }
   auto value = parse_int(text, true);
   if (!value) {
     const auto real = parse_double(text);

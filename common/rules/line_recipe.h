@@ -15,7 +15,7 @@ namespace logarithm {
 
 // "5,856" is a number here: metric lines print thousands.
 std::optional<double> pair_value(std::string_view text);
-// "3420", "3,420" and "3420.0" (Lightning prints steps as floats).
+// "3420", "3,420", "3420.0" (Lightning prints steps as floats) and "12/94".
 std::optional<std::int64_t> iteration_of(std::string_view text);
 
 // A rank, a pid, a size: not negative, 31 bits.

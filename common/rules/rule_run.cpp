@@ -1,6 +1,10 @@
 #include "common/rules/rule_run.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "common/rules/duration.h"
 
 namespace logarithm {
 namespace {
@@ -9,8 +13,24 @@ using Reads = RecipeStep::Reads;
 
 constexpr std::size_t kMaxPairs = 128;  // of one line; what repeats more often is no metric line
 
+unsigned char byte(char c) { return static_cast<unsigned char>(c); }
+
 bool overlaps(std::string_view a, std::string_view b) {
   return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+// Of the letter that stands behind a number: 22.8K is 22800. KB and KiB are units, and stay beside
+// the number.
+double scale_of(std::string_view behind) {
+  if (behind.empty() || (behind.size() > 1 && (std::isalnum(byte(behind[1])) != 0))) return 1;
+  switch (behind[0]) {
+    case 'k':
+    case 'K': return 1e3;
+    case 'M': return 1e6;
+    case 'G': return 1e9;
+    case 'T': return 1e12;
+    default: return 1;
+  }
 }
 
 // Counters keep their type: a step is no measurement.
@@ -86,6 +106,10 @@ void RuleRun::finish() { settle_events(out_->events); }
 bool RuleRun::read_body(const Rule& rule) {
   std::string_view body = body_;
   while (!body.empty() && (body.front() == ' ' || body.front() == '\t')) body.remove_prefix(1);
+  if (!body.empty() && body.front() != '{' && body.back() == '}') {  // text {"step": 120}
+    const std::size_t open = std::min(body.find(" {\""), body.find("\t{\""));
+    if (open != std::string_view::npos) body.remove_prefix(open + 1);
+  }
   if (body.empty() || body.front() != '{') return false;
   const bool json = rule.parse == Rule::Parse::json;
   const bool read = read_dict(body, json ? DictSyntax::json : DictSyntax::python, entries_);
@@ -95,13 +119,36 @@ bool RuleRun::read_body(const Rule& rule) {
   }
   if (!read) return false;
   keys_.assign(rule.keys.size(), nullptr);
-  for (const DictEntry& entry : entries_) {
-    const auto known = std::find(rule.keys.begin(), rule.keys.end(), entry.key);
-    if (known == rule.keys.end()) continue;
-    auto& place = keys_[static_cast<std::size_t>(known - rule.keys.begin())];
-    if (place == nullptr) place = &entry;
+  // At the top level first, then inside: {"data": {"step": 17}}
+  for (const bool nested : {false, true}) {
+    for (const DictEntry& entry : entries_) {
+      std::string_view key = entry.key;
+      if (nested) key.remove_prefix(std::min(key.rfind('.') + 1, key.size()));
+      const auto known = std::find(rule.keys.begin(), rule.keys.end(), key);
+      if (known == rule.keys.end()) continue;
+      auto& place = keys_[static_cast<std::size_t>(known - rule.keys.begin())];
+      if (place == nullptr) place = &entry;
+    }
   }
+  take_entry_time();
   return true;
+}
+
+void RuleRun::take_entry_time() {
+  static constexpr std::array<std::string_view, 9> kTimes{
+      "timestamp", "time", "ts", "datetime", "asctime", "@timestamp", "_timestamp", "date", "t"};
+  if (out_->time) return;
+  for (const DictEntry& entry : entries_) {
+    std::string_view key = entry.key;
+    key.remove_prefix(std::min(key.rfind('.') + 1, key.size()));
+    if (std::find(kTimes.begin(), kTimes.end(), key) == kTimes.end()) continue;
+    if (auto time = parse_time(entry.text); time && time->year) {
+      out_->time = time;
+      if (writer_ != nullptr) writer_->time(entry.text);
+      return;
+    }
+    if (writer_ != nullptr && has_digit(entry.text)) writer_->forget();
+  }
 }
 
 RuleRun::Text RuleRun::text_of(std::size_t group) const {
@@ -115,11 +162,15 @@ void RuleRun::take_iteration(const Rule& rule) {
   for (const std::size_t group : rule.iteration_groups) {
     const Text text = text_of(group);
     if (!text) continue;
-    // A dictionary that says nothing else in numbers is no report of progress.
+    // A dictionary that says nothing else in numbers is no report of progress, unless it is a
+    // logger's.
     if (group >= Rule::kParsedKey) {
       const auto numbers = std::count_if(entries_.begin(), entries_.end(),
                                          [](const DictEntry& entry) { return entry.number; });
-      if (numbers < 2) return;
+      const bool logged = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+        return entry.key == "level" || entry.key == "levelname" || entry.key == "severity";
+      });
+      if (numbers < 2 && !logged) return;
     }
     const auto value = iteration_of(*text);
     if (!value) {
@@ -186,6 +237,10 @@ void RuleRun::take_mapping(const Rule& rule) {
   if (mapping.rank || mapping.local_rank) out_->mapping = std::move(mapping);
 }
 
+std::size_t RuleRun::end_of(std::string_view part) const {
+  return static_cast<std::size_t>(part.data() - body_.data()) + part.size();
+}
+
 // The pairs of `each` as float fields; returns whether there was any.
 bool RuleRun::take_pairs(const Rule& rule) {
   std::size_t from = 0;
@@ -195,13 +250,25 @@ bool RuleRun::take_pairs(const Rule& rule) {
     from = pair_[0]->empty() ? end + 1 : end;
     const Text &key = pair_[rule.each_key], &text = pair_[rule.each_value];
     if (!key || !text || taken(*text)) continue;
-    const auto value = pair_value(*text);
-    const std::string name = metric_name(*key);
+    std::string name = metric_name(*key);
+    if (name.size() > 3 && name.ends_with("_is")) name.resize(name.size() - 3);  // loss is 2.31
     // A key with digits is another one in the next line.
     if (writer_ != nullptr) writer_->watch(*key);
+    const auto behind = body_.substr(end_of(*text));
+    auto value = pair_value(*text);
+    const bool number = value.has_value();
+    if (const auto duration = read_duration(*text, behind); duration.there) {
+      // A clock is no measurement.
+      value = duration.seconds && is_duration(name, *text) ? duration.seconds : std::nullopt;
+      from = std::max(from, end_of(*text) + duration.size);
+      if (writer_ != nullptr) writer_->forget();
+    } else if (const double scale = scale_of(behind); value && scale != 1) {
+      *value *= scale;
+      if (writer_ != nullptr) writer_->forget();
+    }
     // The iteration is the line's.
     if (!value || name.empty() || name == "iteration") {
-      if (writer_ != nullptr) writer_->look(Reads::pair, *text, value.has_value());
+      if (writer_ != nullptr) writer_->look(Reads::pair, *text, number);
       continue;
     }
     const auto step = is_step(name) ? parse_int(*text, true) : std::nullopt;

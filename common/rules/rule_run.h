@@ -27,6 +27,8 @@ class RuleRun {
   using Text = std::optional<std::string_view>;
 
   bool search(const Regex& pattern, std::size_t from, Regex::Groups& groups);
+  void take_entry_time();
+  std::size_t end_of(std::string_view part) const;
   bool read_body(const Rule& rule);
   Text text_of(std::size_t group) const;
   void take_iteration(const Rule& rule);

@@ -94,6 +94,23 @@ bool read_call_prefix(std::string_view text, Layer& layer) {
   return true;
 }
 
+// docker compose pads the names of its containers: `triton-1   | text`, `job_trainer_2  | text`.
+bool read_compose(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  const auto name = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 64);
+  if (name.size() < 3 || !is_digit(name.back()) || in.peek() != ' ') return false;
+  std::size_t digits = name.size();
+  while (digits > 0 && is_digit(name[digits - 1])) --digits;
+  if (digits < 2 || (name[digits - 1] != '-' && name[digits - 1] != '_')) return false;
+  if (!is_letter(name[0])) return false;
+  in.blanks();
+  if (!in.take('|') || !(in.take(' ') || in.end())) return false;
+  layer.add("container", name);
+  layer.writer = name;
+  layer.size = in.at;
+  return true;
+}
+
 bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
   Cursor in{text};
   const auto host = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 255);

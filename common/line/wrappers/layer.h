@@ -27,6 +27,7 @@ struct Layer {
 
   std::size_t size = 0;    // bytes of the wrapper; the rest is what it wraps
   bool transport = false;  // put there by a log store, not by a launcher: no part of `text`
+  bool message = false;    // each message has one: no line behind it continues another
   std::optional<std::int32_t> rank;        // a global rank
   std::optional<std::int32_t> task;        // a task's number: the rank, unless tasks are nodes
   std::optional<std::int32_t> local_rank;  // never a global rank
@@ -39,7 +40,7 @@ struct Layer {
 
   void clear() {
     size = 0;
-    transport = false;
+    transport = message = false;
     rank.reset();
     task.reset();
     local_rank.reset();
@@ -64,10 +65,12 @@ struct Layer {
 // `layer` may hold anything. By hand, for a line without wrapper is the usual one. In README.md:
 // the shapes.
 
-bool read_cri(std::string_view text, Layer& layer);           // 2026-…Z stdout F text
-bool read_journal_iso(std::string_view text, Layer& layer);   // 2026-…+0000 host unit[7]: text
-bool read_syslog(std::string_view text, Layer& layer);        // Mar  4 05:06:07 host unit[7]: text
+bool read_cri(std::string_view text, Layer& layer);          // 2026-…Z stdout F text
+bool read_journal_iso(std::string_view text, Layer& layer);  // 2026-…+0000 host unit[7]: text
+bool read_syslog(std::string_view text, Layer& layer);       // Mar  4 05:06:07 host unit[7]: text
+bool read_syslog_5424(std::string_view text, Layer& layer);  // <34>1 2026-…Z host app 7 id - text
 bool read_kernel_stamp(std::string_view text, Layer& layer);  // [ 123.456789] text, <6>[…
+bool read_compose(std::string_view text, Layer& layer);       // trainer-2  | text
 bool read_kubectl(std::string_view text, Layer& layer);       // [pod/name/container] text
 bool read_call_prefix(std::string_view text, Layer& layer);   // (Actor pid=7, ip=…) text
 bool read_output_tag(std::string_view text, Layer& layer);    // [1,3]<stdout>:text, [3]<stdout>:

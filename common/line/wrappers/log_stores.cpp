@@ -1,3 +1,5 @@
+#include <array>
+
 #include "common/line/wrappers/cursor.h"
 #include "common/line/wrappers/layer.h"
 
@@ -52,7 +54,8 @@ bool read_uptime(Cursor& in, Layer& layer) {
   if (!in.take('[')) return false;
   in.blanks();
   const auto seconds = in.run(is_digit, 12);
-  if (seconds.empty() || !in.take('.')) return false;
+  // Ten digits are seconds since 1970, in the brackets of UCX and others.
+  if (seconds.empty() || seconds.size() > 9 || !in.take('.')) return false;
   const auto micros = in.run(is_digit, 7);
   if (micros.size() != 6 || !in.take(']')) return false;
   // CONFIG_PRINTK_CALLER: `[    T7]`, `[   C12]`
@@ -130,6 +133,49 @@ bool read_kernel_stamp(std::string_view text, Layer& layer) {
     layer.time = time;
   }
   if (!in.take(' ') && !in.end()) return false;
+  layer.transport = layer.message = true;
+  layer.size = in.at;
+  return true;
+}
+
+bool read_syslog_5424(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  const bool priority = in.take('<');
+  in.at = 0;
+  PrintedTime time;
+  if (!priority || !read_priority(in, layer) || !in.take("1 ")) return false;
+  if (!in.take("- ")) {
+    if (!read_iso(text, in.at, time) || !is_date(time) || !in.take(' ')) return false;
+    layer.time = time;
+  }
+  // host, program, process, kind of message; `-`: not said
+  const auto word = [](char c) { return c > ' '; };
+  std::array<std::string_view, 4> parts;
+  for (auto& part : parts) {
+    part = in.run(word, 255);
+    if (part.empty() || !in.take(' ')) return false;
+    if (part == "-") part = {};
+  }
+  if (!parts[0].empty()) layer.add("host", parts[0]);
+  if (!parts[1].empty()) layer.add("unit", parts[1]);
+  Cursor number{parts[2]};
+  if (const auto pid = number.number(9); pid && number.end()) layer.add("pid", std::int64_t{*pid});
+  if (!in.take('-')) {
+    while (in.take('[')) {  // structured data: [id key="value"]
+      while (!in.end() && in.peek() != ']') {
+        if (!in.take('"')) {
+          ++in.at;
+          continue;
+        }
+        while (!in.end() && in.peek() != '"') in.at += in.peek() == '\\' ? 2u : 1u;
+        if (!in.take('"')) return false;
+      }
+      if (!in.take(']')) return false;
+    }
+  }
+  if (!in.take(' ') && !in.end()) return false;
+  in.take("\xEF\xBB\xBF");
+  layer.writer = parts[2].empty() ? parts[1] : parts[2];
   layer.transport = true;
   layer.size = in.at;
   return true;

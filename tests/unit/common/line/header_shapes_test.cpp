@@ -1,24 +1,14 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <iterator>
-#include <random>
 #include <string>
 
-#include "common/line/header_reader.h"
-#include "common/line/log_header.h"
+#include "tests/unit/common/line/header_shape.h"
 
 // Loggers that nobody configured, and text that only looks like theirs.
 namespace logarithm {
 namespace {
 
-struct Shape {
-  std::string_view text;
-  Severity severity;
-  std::string_view callsite, body;
-};
-
-const Shape kShapes[] = {
+const HeaderShape kShapes[] = {
     {"I0000 00:00:1772600767.448120   48213 service.cc:152] XLA service", Severity::info,
      "service.cc:152", "XLA service"},
     {"2026-03-04 05:06:07,448 - INFO - __main__ - x", Severity::info, "", "x"},
@@ -119,7 +109,7 @@ const Shape kShapes[] = {
 };
 
 // Headers that leave the whole line to the message.
-const Shape kWhole[] = {
+const HeaderShape kWhole[] = {
     {"{\"asctime\":\"2026-03-04 "
      "05:06:07,448\",\"levelname\":\"INFO\",\"message\":\"x\",\"filename\":\"worker.py\","
      "\"lineno\":12,\"process\":123}",
@@ -266,25 +256,14 @@ const std::string_view kFalseFriends[] = {
     "9999999999999999999 INFO x",
 };
 
-void check(const Shape& shape) {
-  CAPTURE(std::string(shape.text));
-  const auto header = parse_header(shape.text);
-  REQUIRE(header.has_value());
-  CHECK(header->severity == shape.severity);
-  const std::string place =
-      header->file.empty() ? "" : std::string(header->file) + ":" + std::string(header->file_line);
-  CHECK(place == shape.callsite);
-  CHECK(shape.text.substr(header->size) == shape.body);
-}
-
 }  // namespace
 
 TEST_CASE("Header shapes: time, level and place are found in whatever order they are printed") {
-  for (const Shape& shape : kShapes) check(shape);
+  for (const HeaderShape& shape : kShapes) check_header(shape);
 }
 
 TEST_CASE("Header shapes: JSON and programs that name themselves leave the line as it is") {
-  for (const Shape& shape : kWhole) check(shape);
+  for (const HeaderShape& shape : kWhole) check_header(shape);
 }
 
 TEST_CASE("Header shapes: prose, code, data and headings have none") {
@@ -295,48 +274,7 @@ TEST_CASE("Header shapes: prose, code, data and headings have none") {
 }
 
 TEST_CASE("Header shapes: what a reader learned from other lines changes nothing") {
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
-  const std::string_view messages[] = {
-      "",         "x",          "loss: 2.3", "- x",     "a.py:3: x", "[Rank 3] x", "[c] x",
-      "  x",      "Foo.bar: x", "ERROR x",   "pid=3 x", "UTC x",     "12:00:00",   "CamelCase: x",
-      "word | x", "word [1] x", "| x",       "+0100 x", "E x",       "x]"};
-  HeaderReader reader;
-  const char* more = std::getenv("LGR_ROUNDS");
-  const int rounds = more ? std::atoi(more) : 40'000;
-  for (int i = 0; i < rounds; ++i) {
-    const Shape& shape = kShapes[random() % std::size(kShapes)];
-    std::string text(shape.text.substr(0, shape.text.size() - shape.body.size()));
-    for (char& c : text) {
-      if (c >= '0' && c <= '9' && random() % 4 == 0) c = static_cast<char>('0' + random() % 10);
-      if (random() % 200 == 0) c = " :|-]aZ."[random() % 8];
-    }
-    text += messages[random() % std::size(messages)];
-    if (random() % 4 == 0) {
-      text = kFalseFriends[random() % std::size(kFalseFriends)];
-      for (char& c : text) {
-        if (c >= '0' && c <= '9') c = static_cast<char>('0' + random() % 10);
-        if (random() % 300 == 0) c = " :|-]aZ.0"[random() % 9];
-      }
-    }
-    CAPTURE(text);
-    const auto learned = reader.read(text), plain = parse_header(text);
-    REQUIRE(learned.has_value() == plain.has_value());
-    if (!plain) continue;
-    REQUIRE(learned->size == plain->size);
-    REQUIRE(learned->level == plain->level);
-    REQUIRE(learned->severity == plain->severity);
-    REQUIRE(learned->file == plain->file);
-    REQUIRE(learned->file_line == plain->file_line);
-    REQUIRE(learned->time.has_value() == plain->time.has_value());
-    if (plain->time) REQUIRE(as_utc(*learned->time, 0) == as_utc(*plain->time, 0));
-    REQUIRE(learned->field_count == plain->field_count);
-    for (std::size_t k = 0; k < plain->field_count; ++k) {
-      REQUIRE(learned->fields[k].key == plain->fields[k].key);
-      REQUIRE(learned->fields[k].value == plain->fields[k].value);
-    }
-  }
+  check_reader(kShapes, kFalseFriends);
 }
 
 TEST_CASE("Header shapes: a cut or damaged header stays within the text") {
@@ -354,8 +292,8 @@ TEST_CASE("Header shapes: a cut or damaged header stays within the text") {
       if (header) CHECK(header->size <= damaged.size());
     }
   };
-  for (const Shape& shape : kShapes) exercise(shape.text);
-  for (const Shape& shape : kWhole) exercise(shape.text);
+  for (const HeaderShape& shape : kShapes) exercise(shape.text);
+  for (const HeaderShape& shape : kWhole) exercise(shape.text);
 }
 
 }  // namespace logarithm

@@ -14,11 +14,13 @@ TEST_CASE("Log level: words in one case, as loggers print them") {
   CHECK(level_word("INFO")->upper);
   CHECK_FALSE(level_word("info")->upper);
   CHECK_FALSE(level_word("LOG")->plain);
+  CHECK(level_word("debug2")->severity == Severity::debug);
+  CHECK(level_word("DEBUG1")->upper);
 }
 
 TEST_CASE("Log level: other words, mixed cases and parts of words are none") {
   for (std::string_view word : {"", "I", "INFORMATION", "iNFO", "INFo", "ERRORS", "FAILED",
-                                "WARNINGS", "DEBUG1", "INFO-", "EMERGENCYS"}) {
+                                "WARNINGS", "DEBUG12", "INFO1", "INFO-", "EMERGENCYS"}) {
     CAPTURE(std::string(word));
     CHECK_FALSE(level_word(word).has_value());
   }
