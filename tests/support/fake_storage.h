@@ -80,6 +80,7 @@ class FakeStorage final : public aggregator::Storage {
 
  private:
   std::map<JobKey, std::shared_ptr<FakeJob>> jobs_;
+  std::map<std::pair<std::string, std::string>, std::vector<aggregator::ClockReading>> clocks_;
 };
 
 }  // namespace logarithm::test

@@ -44,7 +44,7 @@ inline std::vector<wire::Frame> sample_frames() {
                 {"r.yaml:3: match: bad"},
                 {"agent.yaml:7: files: bad"},
                 1500,
-                std::nullopt},
+                2500},
       Flush{huge},
       Welcome{1, "0.1.0", 1, huge, 1u << 20, 1'796'000'000'000'000'000},
       StreamState{stream.base, "job", true, {generation, {}}},
