@@ -209,8 +209,16 @@ Status ShardDoctor::set_aside(BlockingToken& token, Open& open, const Damaged& b
 }
 
 Status ShardDoctor::check_index(BlockingToken& token, Open& open) {
-  if (read_only_) return {};  // its check is a write
   Database& database = *open.database;
+  LGR_TRY(const auto texts, database.number(token, "SELECT count(*) FROM templates WHERE kind=0"));
+  LGR_TRY(const auto indexed,
+          database.number(token, "SELECT count(*) FROM template_index_docsize"));
+  if (texts != indexed) {
+    problem("template index: " + std::to_string(indexed.value_or(0)) + " of " +
+            std::to_string(texts.value_or(0)) + " templates");
+    return read_only_ ? Status() : rebuild_index(token, open);
+  }
+  if (read_only_) return {};  // SQLite's own check is a write
   Status checked;
   {
     LGR_TRY(Transaction undone, Transaction::begin(token, database));

@@ -127,7 +127,10 @@ TEST_CASE("Doctor: a file that is no database is moved aside, and nothing else")
 
 TEST_CASE("Doctor: an index that is wrong is built anew") {
   Patient patient;
-  patient.sql("DELETE FROM template_index_data WHERE id>10");
+  patient.sql(
+      "INSERT INTO template_index(template_index, rowid, text) SELECT 'delete', seq, text FROM "
+      "templates WHERE kind=0 LIMIT 1");
+  CHECK(!patient.examine(true).healthy());
   const DoctorReport report = patient.examine();
   CAPTURE(to_text(report));
   CHECK(!report.healthy());

@@ -197,7 +197,7 @@ TEST_CASE("Retention: what was unlinked does not come back with a replay, and an
   const MadeBlock third = aged.put();
   aged.pass(minutes(20));
   aged.upkeep();
-  CHECK(aged.storage().stats().retired == 1);
+  CHECK(aged.storage().stats().retired == 2);  // it, and the empty one that came before it
   CHECK(aged.storage().stats().retired_bytes > 0);
   CHECK(aged.parts() == 2);
   const std::uint64_t losses = aged.storage().losses();
@@ -296,28 +296,39 @@ TEST_CASE("Retention: attempts stay what they were when their processes are gone
 }
 
 TEST_CASE("Retention: killed between the catalogue and the unlinking, it is done again") {
-  RetentionLimits limits;
-  limits.max_age = hours(1);
-  Aged aged(limits);
+  StorageLimits limits;
+  limits.max_part_bytes = 1;
+  limits.min_free_bytes = 0;
+  limits.retention.max_age = hours(1);
+  Aged aged;
   const MadeBlock first = aged.put();
   aged.pass(hours(2));
   aged.put();
-  fs::path shard;
+  aged.reopen();  // so that all of it is in the files
+  std::vector<fs::path> shards;
   for (const auto& entry : fs::recursive_directory_iterator(aged.store->path())) {
-    if (entry.path().filename() == "part-0.db") shard = entry.path();
+    const std::string name = entry.path().filename();
+    if (name == "part-0.db" || name == "part-1.db") shards.push_back(entry.path());
   }
-  aged.reopen();  // so that all of it is in the file
-  fs::copy_file(shard, aged.store->path() + "/kept");
+  REQUIRE(shards.size() == 2);  // an empty one, and that of the first block
+  for (const fs::path& shard : shards) {
+    fs::copy_file(shard, aged.store->path() + "/kept-" + shard.filename().string());
+  }
+  aged.store->storage().set_limits(limits);
   aged.upkeep();
-  REQUIRE(!fs::exists(shard));
   aged.store->close();
-  fs::rename(aged.store->path() + "/kept", shard);  // as if it had never been unlinked
-  aged.store->open();
+  for (const fs::path& shard : shards) {
+    REQUIRE(!fs::exists(shard));
+    // As if it had never been unlinked.
+    fs::rename(aged.store->path() + "/kept-" + shard.filename().string(), shard);
+  }
+  aged.reopen();
   CHECK(aged.store->all_lines(kJob).size() == 20);
   CHECK(aged.store->put(kJob, first).stored);
   CHECK(aged.store->all_lines(kJob).size() == 20);
   CHECK(aged.store->snapshot(kJob)->streams()[0].gaps.empty());
-  aged.settle();  // its time is known
+  aged.settle();
+  aged.store->storage().set_limits(limits);
   aged.upkeep();
   CHECK(aged.store->all_lines(kJob).size() == 10);
 }
