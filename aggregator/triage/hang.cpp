@@ -106,11 +106,12 @@ Odd odd_ranks(const Analysis& analysis) {
     if (iteration && own && *own < *iteration) {
       out.behind.push_back(rank.rank);
     } else if (common != nullptr && last != nullptr && last->template_id != common->template_id) {
+      // Who never says that line has another part in the job, and is not behind for that.
       const bool has_it =
           std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
             return line.template_id == common->template_id && line.iteration == common->iteration;
           });
-      if (!has_it) out.behind.push_back(rank.rank);
+      if (!has_it && said(rank, common->template_id)) out.behind.push_back(rank.rank);
     }
     if (last == nullptr || common == nullptr) continue;
     if (last->template_id == common->template_id) continue;

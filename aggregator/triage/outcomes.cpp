@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "aggregator/triage/kinds.h"
+
 namespace logarithm::aggregator::triage {
 namespace {
 
@@ -89,6 +91,18 @@ void judge(Outcome& outcome, const std::vector<const EventFact*>& events) {
   };
   const EventFact* root = first_of("root");
   const EventFact* cascade = first_of("cascade");
+  if (root != nullptr) {
+    // One line often has several marks, and one traceback several lines: the one that says most.
+    for (const EventFact* event : events) {
+      const bool says_more =
+          event->klass == "root" && weight_of(event->kind) > weight_of(root->kind);
+      if (says_more && same_record(*event, *root)) root = event;
+    }
+    if (is_symptom(*root)) {
+      if (cascade == nullptr) cascade = root;
+      root = nullptr;
+    }
+  }
   const EventFact* teardown = first_of("teardown");
   // "NCCL error … a remote process exited": one record, of which a line names the peer.
   if (root != nullptr && cascade != nullptr &&
