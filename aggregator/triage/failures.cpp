@@ -130,7 +130,9 @@ std::optional<Candidate> reported(const Analysis& analysis) {
     std::vector<std::int32_t> ranks;
     for (const std::int32_t rank : report.ranks) {
       const Outcome* outcome = analysis.of(rank);
-      if (outcome != nullptr && outcome->end == End::wordless) ranks.push_back(rank);
+      const bool spoke = outcome == nullptr || outcome->end == End::root ||
+                         outcome->end == End::cascade || outcome->end == End::terminated;
+      if (!spoke) ranks.push_back(rank);
     }
     const bool by_signal = *report.status < 0 || *report.status > 128;
     const std::int64_t signal = *report.status < 0 ? -*report.status : *report.status - 128;
