@@ -323,6 +323,12 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis,
 
 std::optional<Candidate> find_failure(const Analysis& analysis) {
   std::optional<Candidate> seen = named_cause(analysis);
+  // A broken link is what is seen of a host that is gone: then its ranks have no words at all.
+  if (seen && seen->kind == "network") {
+    const std::size_t wordless = analysis.with(End::wordless).size();
+    auto gone = blamed(analysis);
+    if (gone && wordless > 0 && 2 * wordless <= analysis.outcomes.size()) seen = std::move(gone);
+  }
   if (!seen) seen = reported(analysis);
   if (!seen) seen = blamed(analysis);
   if (auto hardware = hardware_behind(analysis, seen)) return hardware;

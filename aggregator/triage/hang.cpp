@@ -121,6 +121,28 @@ bool says_more(const Facts& facts, const RankFacts& rank) {
   return false;
 }
 
+// Every rank's last words on one of its outputs are the same, and it said them once: the end.
+bool said_the_end(const Facts& facts) {
+  std::map<TemplateId, std::size_t> ends;
+  for (const RankFacts& rank : facts.ranks) {
+    std::map<TemplateId, std::size_t> times;
+    std::map<StreamId, const TailLine*> last;
+    for (const TailLine& line : rank.tail) {
+      ++times[line.template_id];
+      const TailLine*& newest = last[line.line.stream];
+      if (newest == nullptr || newest->line.offset < line.line.offset) newest = &line;
+    }
+    std::set<TemplateId> mine;
+    for (const auto& [stream, line] : last) {
+      const bool said = line->iteration && !line->has(line_flag::derived_iteration);
+      if (times[line->template_id] == 1 && !said) mine.insert(line->template_id);
+    }
+    for (const TemplateId id : mine) ++ends[id];
+  }
+  return std::any_of(ends.begin(), ends.end(),
+                     [&](const auto& end) { return end.second == facts.ranks.size(); });
+}
+
 // The rank whose process a kernel names as blocked.
 std::optional<std::int32_t> blocked_rank(const Facts& facts) {
   for (const EventFact& event : facts.kernel) {
@@ -163,6 +185,7 @@ Odd odd_ranks(const Analysis& analysis) {
 
 std::optional<Candidate> find_hang(const Analysis& analysis) {
   const auto quiet = quiet_of(analysis);
+  if (quiet && quiet->watched == 0 && said_the_end(analysis.facts)) return std::nullopt;
   if (!quiet || !too_quiet(analysis, *quiet, true)) return std::nullopt;
   const Odd odd = odd_ranks(analysis);
   Candidate out;
