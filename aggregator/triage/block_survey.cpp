@@ -99,6 +99,18 @@ void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
   }
 }
 
+void add_mention(const Line& line, BlockSurvey& out) {
+  const std::int64_t *pid = nullptr, *rank = nullptr, *local_rank = nullptr;
+  for (const MetaPair& pair : line.meta) {
+    const auto* whole = std::get_if<std::int64_t>(&pair.value);
+    if (pair.key == "pid") pid = whole;
+    if (pair.key == "rank") rank = whole;
+    if (pair.key == "local_rank") local_rank = whole;
+  }
+  if (pid == nullptr || rank == nullptr || local_rank == nullptr) return;
+  if (out.mentions.size() < kMentions) out.mentions.push_back({*pid, *rank});
+}
+
 void add_events(const StreamId& stream, const Line& line, BlockSurvey& out) {
   for (const EventMark& mark : line.events) {
     if (out.events.size() >= kBlockEvents) {
@@ -159,6 +171,7 @@ Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, Jo
   for (const Line& line : *lines) {
     add_line(stream, line, out->ranks[line.wrapper_rank]);
     add_events(stream, line, *out);
+    if (line.meta.size() >= 3) add_mention(line, *out);
   }
   for (auto& [rank, survey] : out->ranks) {
     for (const auto& [id, starts] : survey.arrivals) {

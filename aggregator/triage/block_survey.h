@@ -39,6 +39,11 @@ struct BlockSurvey {
   std::map<std::optional<std::int32_t>, RankSurvey> ranks;  // by the wrapper's rank
   std::vector<Event> events;
   std::map<TemplateId, std::string> texts;  // of arrivals
+  // A line that names another process and its rank, as a driver's table does.
+  struct Mention {
+    std::int64_t pid = 0, rank = 0;
+  };
+  std::vector<Mention> mentions;
   std::uint64_t events_left_out = 0;
 };
 
@@ -46,6 +51,7 @@ inline constexpr std::size_t kTailLines = 16;         // kept of a block and of 
 inline constexpr std::size_t kSamples = 512;          // kept of a metric
 inline constexpr std::size_t kArrivals = 128;         // kept of a template
 inline constexpr std::size_t kArrivalTemplates = 32;  // of a block
+inline constexpr std::size_t kMentions = 8192;        // of a block
 inline constexpr std::size_t kBlockEvents = 1024;
 
 // One pass over a block: times, iterations, marks and metadata; no text. A damaged block is left

@@ -146,6 +146,7 @@ bool be_slow(const Analysis& analysis, Verdict& verdict) {
   candidate.at = worst.rank;
   candidate.iteration = worst.since;
   candidate.timed = false;
+  candidate.event = worst.event;
   for (const TailLine& line : worst.rank->tail) {
     if (line.template_id == worst.template_id) candidate.line = line.line;
   }

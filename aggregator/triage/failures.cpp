@@ -1,27 +1,12 @@
 #include "aggregator/triage/failures.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
+
+#include "aggregator/triage/kinds.h"
 
 namespace logarithm::aggregator::triage {
 namespace {
-
-// Of root events on one host the one that says more: hardware before what it does to programs.
-int weight_of(const std::string& kind) {
-  static const std::map<std::string, int> kWeights = {
-      {"xid", 9},     {"nvlink", 9},  {"memory", 8},     {"node_failure", 9}, {"host_oom", 8},
-      {"gpu_oom", 7}, {"storage", 7}, {"corruption", 6}, {"network", 5},      {"gpu_error", 5},
-      {"nan", 6},     {"start", 4},   {"killed", 4},     {"exception", 3}};
-  const auto found = kWeights.find(kind);
-  return found == kWeights.end() ? 2 : found->second;
-}
-
-bool is_hard(const EventFact& event) {
-  static const std::set<std::string> kHard = {"xid",      "nvlink",       "memory", "gpu_error",
-                                              "host_oom", "node_failure", "pcie",   "network"};
-  return event.klass == "root" && kHard.contains(event.kind);
-}
 
 // A kernel's word counts from so long before a failure until so long after it, nanoseconds.
 constexpr std::int64_t kBefore = 600'000'000'000, kAfter = 60'000'000'000;
@@ -68,9 +53,42 @@ std::string kind_of_cause(const Analysis& analysis, const Outcome& outcome) {
   return kKnown.contains(event.kind) ? event.kind : event.kind;
 }
 
+// "Rank 7 is running …, but Rank 0 is running …": whom all others name.
+std::optional<Candidate> mismatch(const Analysis& analysis) {
+  std::map<std::int32_t, std::size_t> named;
+  std::size_t speakers = 0;
+  for (const Outcome* root : analysis.with(End::root)) {
+    if (root->cause->kind != "collective_mismatch") continue;
+    ++speakers;
+    for (const char* key : {"rank", "peer"}) {
+      const auto rank = root->cause->number(key);
+      if (rank && *rank != root->rank->rank && *rank >= 0 && *rank <= INT32_MAX) {
+        ++named[static_cast<std::int32_t>(*rank)];
+      }
+    }
+  }
+  const auto most = std::max_element(
+      named.begin(), named.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (speakers < 2 || most == named.end() || 2 * most->second <= speakers) return std::nullopt;
+  const Outcome* outcome = analysis.of(most->first);
+  if (outcome == nullptr) return std::nullopt;
+  Candidate out;
+  out.ranks = {most->first};
+  out.kind = "collective_mismatch";
+  out.at = outcome->rank;
+  out.when = outcome->when;
+  out.timed = false;
+  out.event = outcome->cause;
+  out.claim = std::to_string(most->second) + " ranks say that " + name_ranks({most->first}) +
+              " runs another collective than they do";
+  out.confidence = 0.9;
+  return out;
+}
+
 std::optional<Candidate> named_cause(const Analysis& analysis) {
   std::vector<const Outcome*> roots = analysis.with(End::root);
   if (roots.empty()) return std::nullopt;
+  if (auto odd = mismatch(analysis)) return odd;
   std::map<std::string, std::size_t> looks;
   for (const Outcome* root : roots) ++looks[look_of(*root)];
   // Nobody surely before it; of these, what says more, what fewer ranks say, what came first.
@@ -112,7 +130,9 @@ std::optional<Candidate> reported(const Analysis& analysis) {
     std::vector<std::int32_t> ranks;
     for (const std::int32_t rank : report.ranks) {
       const Outcome* outcome = analysis.of(rank);
-      if (outcome != nullptr && outcome->end == End::wordless) ranks.push_back(rank);
+      const bool spoke = outcome == nullptr || outcome->end == End::root ||
+                         outcome->end == End::cascade || outcome->end == End::terminated;
+      if (!spoke) ranks.push_back(rank);
     }
     const bool by_signal = *report.status < 0 || *report.status > 128;
     const std::int64_t signal = *report.status < 0 ? -*report.status : *report.status - 128;
@@ -255,8 +275,9 @@ std::optional<Candidate> blamed(const Analysis& analysis) {
 // What a kernel said of the same time on the same host, when it explains the failure better.
 std::optional<Candidate> hardware_behind(const Analysis& analysis,
                                          const std::optional<Candidate>& seen) {
-  const std::vector<const Outcome*> broken = failed(analysis);
   if (!seen) return std::nullopt;
+  UnixNanos until = seen->when.hi;
+  for (const Outcome* outcome : failed(analysis)) until = std::max(until, outcome->when.hi);
   std::optional<Candidate> best;
   int weight = 0;
   for (const EventFact& event : analysis.facts.kernel) {
@@ -278,8 +299,8 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis,
     const Outcome* outcome = analysis.of(*ranks.begin());
     if (outcome == nullptr) continue;
     if (outcome->end == End::finished) continue;
-    const std::int64_t late = event.when.lo - seen->when.lo;
-    if (late > kAfter || late < -kBefore) continue;
+    // A death without a word lies between its last line and what the others said of it.
+    if (event.when.lo > until + kAfter || event.when.hi < seen->when.lo - kBefore) continue;
     // A rank that names another cause of its own had no need of this one.
     const bool explains = exact || outcome->end == End::root || outcome->end == End::wordless;
     if (!explains) continue;
@@ -302,6 +323,12 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis,
 
 std::optional<Candidate> find_failure(const Analysis& analysis) {
   std::optional<Candidate> seen = named_cause(analysis);
+  // A broken link is what is seen of a host that is gone: then its ranks have no words at all.
+  if (seen && seen->kind == "network") {
+    const std::size_t wordless = analysis.with(End::wordless).size();
+    auto gone = blamed(analysis);
+    if (gone && wordless > 0 && 2 * wordless <= analysis.outcomes.size()) seen = std::move(gone);
+  }
   if (!seen) seen = reported(analysis);
   if (!seen) seen = blamed(analysis);
   if (auto hardware = hardware_behind(analysis, seen)) return hardware;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "aggregator/query/block_rows.h"
+#include "aggregator/triage/place_ranks.h"
 #include "common/line/utf8.h"
 
 namespace logarithm::aggregator::triage {
@@ -22,17 +23,6 @@ bool is_of_host(const EventFact& event) {
   static const std::set<std::string> kKinds = {"xid",          "nvlink",   "memory",  "pcie",
                                                "node_failure", "host_oom", "network", "gpu_error"};
   return kKinds.contains(event.kind);
-}
-
-// One process's outputs lie in one directory where that names a local rank; else every stream is
-// for itself.
-std::string place_of(const StreamJoin& join) {
-  if (join.attributes->local_rank && !join.attributes->paths.empty()) {
-    const std::string& path = join.attributes->paths.front();
-    const std::size_t slash = path.rfind('/');
-    if (slash != std::string::npos) return path.substr(0, slash);
-  }
-  return join.stream_text;
 }
 
 bool is_kernel(const StreamJoin& join) { return join.attributes->name == "kernel"; }
@@ -205,31 +195,15 @@ void Gatherer::take_rank(std::int32_t rank_number, const StreamJoin& join,
   for (const auto& [key, metric] : survey.metrics) add_metric(rank.metrics[key], metric);
 }
 
-// Streams whose rank nothing states: a launcher's directories name local ranks. Where all that a
-// place says of ranks ("[rank12]:" before some lines, NCCL's start) is one rank, it is that one's.
 void Gatherer::infer_ranks() {
-  std::map<std::string, std::set<std::int32_t>> named;
+  PlaceRanks places;
   for (std::size_t i = 0; i < surveys_.size(); ++i) {
     if (work_[i].of_hosts) continue;
     const StreamJoin& join = *view_.join_of(work_[i].block);
-    if (is_kernel(join)) continue;
-    const std::string place = place_of(join);
-    for (const auto& [wrapper_rank, survey] : surveys_[i]->ranks) {
-      if (wrapper_rank) named[place].insert(*wrapper_rank);
-    }
-    for (const BlockSurvey::Event& event : surveys_[i]->events) {
-      const auto rank = event.fact.number("rank");
-      if (event.fact.kind != "nccl_init" || !rank || *rank < 0 || *rank > INT32_MAX) continue;
-      const auto number = static_cast<std::int32_t>(*rank);
-      // Sub-groups have ranks of their own; the whole group is named first.
-      if (!join.rank && !event.wrapper_rank && named[place].empty()) named[place].insert(number);
-      const std::optional<std::int32_t> own = join.rank ? join.rank : event.wrapper_rank;
-      hosts_.emplace(own.value_or(number), event.fact.word("host"));
-    }
+    if (!is_kernel(join)) places.add(join, *surveys_[i]);
   }
-  for (const auto& [place, ranks] : named) {
-    if (ranks.size() == 1) inferred_.emplace(place, *ranks.begin());
-  }
+  inferred_ = places.infer();
+  hosts_ = places.hosts();
 }
 
 std::optional<std::int32_t> Gatherer::rank_of_lines(
@@ -299,14 +273,17 @@ void Gatherer::finish() {
       return std::tie(a.time, a.line) < std::tie(b.time, b.line);
     });
     const auto& iterations = iterations_[rank.rank];
+    const auto said = std::count_if(iterations.begin(), iterations.end(),
+                                    [](const auto& entry) { return entry.second.stamped; });
+    rank.stamped = iterations.empty() ? 2 * stamped_[rank.rank] > rank.lines : said > 0;
     for (const auto& [iteration, start] : iterations) {
-      rank.iterations.push_back({start.time, iteration});
+      // When a line without a stamp was said nobody knows; clocks are compared by these times.
+      if (start.stamped || !rank.stamped) rank.iterations.push_back({start.time, iteration});
     }
     for (auto& [id, starts] : rank.arrivals) {
       std::stable_sort(starts.begin(), starts.end(),
                        [](const auto& a, const auto& b) { return a.iteration < b.iteration; });
     }
-    rank.stamped = 2 * stamped_[rank.rank] > rank.lines || stamped_[rank.rank] >= 10;
     if (stamped_[rank.rank] == 0) rank.resolution = 1;
     for (auto& [key, metric] : rank.metrics) settle(metric);
   }
@@ -314,8 +291,10 @@ void Gatherer::finish() {
             [](const RankFacts& a, const RankFacts& b) { return a.rank < b.rank; });
   for (auto* events : {&facts_.events, &facts_.kernel}) {
     for (EventFact& event : *events) {
-      const RankFacts* rank = event.rank ? facts_.find(*event.rank) : nullptr;
-      if (event.when.hi == event.when.lo) event.when.hi += rank != nullptr ? rank->resolution : 1;
+      // What this stamp can tell: a library's may be coarser than the logger's.
+      UnixNanos unit = 1'000'000'000;
+      while (unit > 1 && event.when.lo % unit != 0) unit /= 1000;
+      if (event.when.hi == event.when.lo) event.when.hi += unit;
     }
     std::sort(events->begin(), events->end(), [](const EventFact& a, const EventFact& b) {
       return std::tie(a.when.lo, a.line, a.rule) < std::tie(b.when.lo, b.line, b.rule);

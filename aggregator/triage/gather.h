@@ -63,7 +63,7 @@ class Gatherer {
   bool planned_ = false, hosts_planned_ = false;
   std::vector<Work> work_;
   std::vector<std::shared_ptr<const BlockSurvey>> surveys_;  // of work_, as far as it was done
-  std::map<std::string, std::int32_t> inferred_;             // place (see infer_ranks()) -> rank
+  std::map<std::string, std::int32_t> inferred_;             // place (see place_ranks.h) -> rank
   std::map<std::int32_t, std::string> hosts_;                // of ranks, where NCCL names them
   UnixNanos from_ = INT64_MAX, to_ = INT64_MIN;  // when the attempt's lines were written
   // Lines that state no attempt are this one's from `begin_` to `end_`: a launcher's report of an

@@ -95,6 +95,64 @@ struct Odd {
   std::vector<std::int32_t> behind, extra;
 };
 
+// The last line of one of its outputs is one that no other rank says, and that it did not say in
+// earlier iterations: not what it always says more than others.
+bool says_more(const Facts& facts, const RankFacts& rank) {
+  std::map<StreamId, const TailLine*> last;
+  for (const TailLine& line : rank.tail) {
+    const TailLine*& newest = last[line.line.stream];
+    if (newest == nullptr || newest->line.offset < line.line.offset) newest = &line;
+  }
+  const auto own = rank.last_iteration();
+  for (const auto& [stream, newest] : last) {
+    const bool regular = std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
+      const bool said = line.iteration && !line.has(line_flag::derived_iteration);
+      const bool earlier = line.iteration && own && *line.iteration < *own;
+      return line.template_id == newest->template_id && (said || earlier);
+    });
+    // What it said in passing, iterations ago, is no last word.
+    const bool stale = own && newest->iteration && *newest->iteration < *own;
+    if (regular || stale || newest->marked) continue;
+    const bool alone = std::none_of(facts.ranks.begin(), facts.ranks.end(), [&](const auto& peer) {
+      return &peer != &rank && said(peer, newest->template_id);
+    });
+    if (alone) return true;
+  }
+  return false;
+}
+
+// Every rank's last words on one of its outputs are the same, and it said them once: the end.
+bool said_the_end(const Facts& facts) {
+  std::map<TemplateId, std::size_t> ends;
+  for (const RankFacts& rank : facts.ranks) {
+    std::map<TemplateId, std::size_t> times;
+    std::map<StreamId, const TailLine*> last;
+    for (const TailLine& line : rank.tail) {
+      ++times[line.template_id];
+      const TailLine*& newest = last[line.line.stream];
+      if (newest == nullptr || newest->line.offset < line.line.offset) newest = &line;
+    }
+    std::set<TemplateId> mine;
+    for (const auto& [stream, line] : last) {
+      const bool said = line->iteration && !line->has(line_flag::derived_iteration);
+      if (times[line->template_id] == 1 && !said) mine.insert(line->template_id);
+    }
+    for (const TemplateId id : mine) ++ends[id];
+  }
+  return std::any_of(ends.begin(), ends.end(),
+                     [&](const auto& end) { return end.second == facts.ranks.size(); });
+}
+
+// The rank whose process a kernel names as blocked.
+std::optional<std::int32_t> blocked_rank(const Facts& facts) {
+  for (const EventFact& event : facts.kernel) {
+    if (event.kind != "hang") continue;
+    const std::set<std::int32_t> ranks = ranks_meant(facts, event);
+    if (ranks.size() == 1) return *ranks.begin();
+  }
+  return std::nullopt;
+}
+
 Odd odd_ranks(const Analysis& analysis) {
   const Facts& facts = analysis.facts;
   Odd out;
@@ -106,18 +164,14 @@ Odd odd_ranks(const Analysis& analysis) {
     if (iteration && own && *own < *iteration) {
       out.behind.push_back(rank.rank);
     } else if (common != nullptr && last != nullptr && last->template_id != common->template_id) {
+      // Who never says that line has another part in the job, and is not behind for that.
       const bool has_it =
           std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
             return line.template_id == common->template_id && line.iteration == common->iteration;
           });
-      if (!has_it) out.behind.push_back(rank.rank);
+      if (!has_it && said(rank, common->template_id)) out.behind.push_back(rank.rank);
     }
-    if (last == nullptr || common == nullptr) continue;
-    if (last->template_id == common->template_id) continue;
-    const bool alone = std::none_of(facts.ranks.begin(), facts.ranks.end(), [&](const auto& peer) {
-      return &peer != &rank && said(peer, last->template_id);
-    });
-    if (alone) out.extra.push_back(rank.rank);
+    if (says_more(facts, rank)) out.extra.push_back(rank.rank);
   }
   const auto keep_few = [&](std::vector<std::int32_t>& ranks) {
     if (2 * ranks.size() >= facts.ranks.size()) ranks.clear();
@@ -131,6 +185,7 @@ Odd odd_ranks(const Analysis& analysis) {
 
 std::optional<Candidate> find_hang(const Analysis& analysis) {
   const auto quiet = quiet_of(analysis);
+  if (quiet && quiet->watched == 0 && said_the_end(analysis.facts)) return std::nullopt;
   if (!quiet || !too_quiet(analysis, *quiet, true)) return std::nullopt;
   const Odd odd = odd_ranks(analysis);
   Candidate out;
@@ -139,7 +194,11 @@ std::optional<Candidate> find_hang(const Analysis& analysis) {
   std::vector<std::int32_t> both;
   std::set_intersection(odd.behind.begin(), odd.behind.end(), odd.extra.begin(), odd.extra.end(),
                         std::back_inserter(both));
-  if (!both.empty()) {
+  if (const auto blocked = blocked_rank(analysis.facts)) {
+    out.ranks = {*blocked};
+    out.claim = "is blocked, as the kernel of its host says";
+    out.confidence = 0.9;
+  } else if (!both.empty()) {
     out.ranks = both;
     out.claim = "has another last line than all others, and not theirs";
     out.confidence = 0.8;

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "aggregator/triage/kinds.h"
+
 namespace logarithm::aggregator::triage {
 namespace {
 
@@ -19,10 +21,12 @@ bool is_normal(const TailLine& line) {
          !line.has(line_flag::continuation | line_flag::progress);
 }
 
-// Templates that at least half of the ranks (and two) have as the last line of a stream.
-std::set<TemplateId> common_ends(const Facts& facts) {
+// Templates that at least half of the ranks (and two) have as the last line of a stream. What ranks
+// say after something broke is no end in order, however many say it.
+std::set<TemplateId> common_ends(const Facts& facts, const std::set<std::int32_t>& disturbed) {
   std::map<TemplateId, std::size_t> ranks;
   for (const RankFacts& rank : facts.ranks) {
+    if (disturbed.contains(rank.rank)) continue;
     std::map<StreamId, const TailLine*> last;
     for (const TailLine& line : rank.tail) {
       const TailLine*& newest = last[line.line.stream];
@@ -46,22 +50,28 @@ bool comes_after(const TailLine& line, const EventFact& event) {
   return line.time > event.when.hi;
 }
 
-// The rank went on after the event.
-bool survived(const Facts& facts, const Clocks& clocks, const RankFacts& rank,
-              const EventFact& event, const std::set<TemplateId>& ends) {
+// The rank went on after the event: it said a further iteration.
+bool went_on(const Facts& facts, const Clocks& clocks, const RankFacts& rank,
+             const EventFact& event) {
   for (const IterationStart& start : rank.iterations) {
     if (start.time > event.when.hi && (!event.iteration || start.iteration > *event.iteration)) {
       return true;
     }
   }
   for (const TailLine& line : rank.tail) {
-    if (!is_normal(line) || !comes_after(line, event)) continue;
-    if (ends.contains(line.template_id)) return true;
     const bool said = line.iteration && !line.has(line_flag::derived_iteration);
-    if (said && event.iteration && *line.iteration > *event.iteration) return true;
+    if (!said || !event.iteration || *line.iteration <= *event.iteration) continue;
+    if (is_normal(line) && comes_after(line, event)) return true;
   }
   // What says iterations of its own is known by these.
   return rank.iterations.empty() && job_went_on(facts, clocks, event);
+}
+
+// It ended as its peers did.
+bool ended_well(const RankFacts& rank, const EventFact& event, const std::set<TemplateId>& ends) {
+  return std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
+    return is_normal(line) && comes_after(line, event) && ends.contains(line.template_id);
+  });
 }
 
 bool is_interrupt(const EventFact& event) {
@@ -89,6 +99,18 @@ void judge(Outcome& outcome, const std::vector<const EventFact*>& events) {
   };
   const EventFact* root = first_of("root");
   const EventFact* cascade = first_of("cascade");
+  if (root != nullptr) {
+    // One line often has several marks, and one traceback several lines: the one that says most.
+    for (const EventFact* event : events) {
+      const bool says_more =
+          event->klass == "root" && weight_of(event->kind) > weight_of(root->kind);
+      if (says_more && same_record(*event, *root)) root = event;
+    }
+    if (is_symptom(*root)) {
+      if (cascade == nullptr) cascade = root;
+      root = nullptr;
+    }
+  }
   const EventFact* teardown = first_of("teardown");
   // "NCCL error … a remote process exited": one record, of which a line names the peer.
   if (root != nullptr && cascade != nullptr &&
@@ -136,12 +158,17 @@ bool job_went_on(const Facts& facts, const Clocks& clocks, const EventFact& even
 }
 
 std::vector<Outcome> outcomes_of(const Facts& facts, const Clocks& clocks) {
-  const std::set<TemplateId> ends = common_ends(facts);
-  std::map<std::int32_t, std::vector<const EventFact*>> events;
-  std::vector<Outcome> out;
+  std::map<std::int32_t, std::vector<const EventFact*>> events;  // after which a rank said no more
+  std::set<std::int32_t> disturbed;
   for (const EventFact& event : facts.events) {
-    if (event.rank && event.klass != "advice") events[*event.rank].push_back(&event);
+    const RankFacts* rank = event.rank ? facts.find(*event.rank) : nullptr;
+    if (rank == nullptr || event.klass == "advice") continue;
+    if (went_on(facts, clocks, *rank, event)) continue;
+    events[rank->rank].push_back(&event);
+    disturbed.insert(rank->rank);
   }
+  const std::set<TemplateId> ends = common_ends(facts, disturbed);
+  std::vector<Outcome> out;
   bool trouble = false;
   for (const RankFacts& rank : facts.ranks) {
     Outcome outcome;
@@ -149,7 +176,7 @@ std::vector<Outcome> outcomes_of(const Facts& facts, const Clocks& clocks) {
     outcome.when = {rank.last_time, rank.last_time + rank.resolution};
     std::vector<const EventFact*> counting;
     for (const EventFact* event : events[rank.rank]) {
-      if (!survived(facts, clocks, rank, *event, ends)) counting.push_back(event);
+      if (!ended_well(rank, *event, ends)) counting.push_back(event);
     }
     judge(outcome, counting);
     trouble = trouble || outcome.end != End::going;

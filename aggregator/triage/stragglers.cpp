@@ -175,6 +175,33 @@ void find_stalls(const Series& series, double step, std::vector<Late>& out) {
   }
 }
 
+// Who says so itself, again and again, and alone.
+void find_starved(const Facts& facts, double step, std::vector<Late>& out) {
+  std::map<std::int32_t, std::vector<const EventFact*>> starved;
+  for (const EventFact& event : facts.events) {
+    if (event.kind == "data_stall" && event.rank) starved[*event.rank].push_back(&event);
+  }
+  if (2 * starved.size() >= facts.ranks.size()) return;
+  for (const auto& [rank, events] : starved) {
+    if (events.size() < kStalls) continue;
+    std::vector<double> waited;
+    for (const EventFact* event : events) {
+      const auto seconds =
+          event->number("waited_s") ? event->number("waited_s") : event->number("wait_s");
+      if (seconds) waited.push_back(static_cast<double>(*seconds) * 1e9);
+    }
+    Late entry;
+    entry.rank = facts.find(rank);
+    if (entry.rank == nullptr) continue;
+    entry.by = std::llround(median(waited));
+    entry.share = step > 0 ? median(waited) / step : 0;
+    entry.since = events.front()->iteration.value_or(0);
+    entry.waits_for_data = true;
+    entry.event = events.front();
+    out.push_back(entry);
+  }
+}
+
 std::vector<Series> all_series(const Analysis& analysis) {
   const Facts& facts = analysis.facts;
   std::vector<Series> out;
@@ -234,6 +261,7 @@ std::vector<Late> find_stragglers(const Analysis& analysis) {
   std::vector<Late> found;
   if (analysis.facts.ranks.empty()) return found;
   const double step = step_of(analysis.facts);
+  find_starved(analysis.facts, step, found);
   for (const Series& series : all_series(analysis)) {
     std::vector<Late> of_series;
     find_stalls(series, step, of_series);

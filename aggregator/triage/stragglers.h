@@ -18,6 +18,7 @@ struct Late {
   std::string shown_by;    // a template's text or a metric's name; empty: an iteration's first line
   TemplateId template_id = 0;  // of the lines that show it; 0: unknown
   bool waits_for_data = false;
+  const EventFact* event = nullptr;  // that says so, when one does
 };
 // The latest first.
 std::vector<Late> find_stragglers(const Analysis& analysis);
