@@ -98,18 +98,17 @@ std::optional<LogHeader> HeaderReader::read(std::string_view text) {
   const std::size_t size = std::min(text.size(), whole ? folded.size() : kMaxPattern);
   fold_digits(text.substr(0, size), folded.data());
   const std::string_view alike(folded.data(), std::min(size, kMaxPattern));
-  std::optional<LogHeader> header(std::in_place);
-  const Pattern* known = find(alike);
-  if (known != nullptr && replay(*known, text, *header)) {
-    header::mention_rank(text, *header);
-    return header;
+  std::optional<LogHeader> header;
+  if (const Pattern* known = find(alike)) {
+    if (replay(*known, text, header.emplace())) {
+      header::mention_rank(text, *header);
+      return header;
+    }
+    header.reset();
   }
   const std::string_view all(folded.data(), size);
-  if (whole && headerless().knows(all)) {
-    header.reset();
-    return header;
-  }
-  *header = LogHeader();
+  if (whole && headerless().knows(all)) return header;
+  header.emplace();
   header::HeaderLexer::Trace trace;
   if (!header::read_header(text, *header, trace)) {
     // JSON's levels may be numbers.

@@ -59,7 +59,8 @@ bool LineRecipe::read(std::string_view body, Extraction& out) const {
   }
   out.clear();
   if (maps_) out.mapping.emplace();
-  out.meta.reserve(pairs_);
+  // Room for what a header says too.
+  if (pairs_ > 0) out.meta.reserve(pairs_ + 3);
   const auto add = [&out](const RecipeStep& step, MetaValue&& value) {
     MetaPair& pair = out.meta.emplace_back();
     pair.key = step.key;
