@@ -57,9 +57,10 @@ bool may_end_with_place(std::string_view text) {
   return blank != std::string_view::npos && blank > 0 && text[blank - 1] == ' ';
 }
 
-// True when a time may be printed somewhere: every form has `5:0` or six digits in a row. Without
-// one no digit's value decides anything in a header.
-bool may_have_time(std::string_view text) {
+// True when the value of some digit may decide whether there is a header: levels that are numbers
+// (JSON's, and HIP's `:3:file`), and times, of which every form has `5:0` or six digits in a row.
+bool digits_may_decide(std::string_view text) {
+  if (text[0] == '{' || text[0] == ':') return true;
   std::size_t run = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_digit(text[i])) {
@@ -111,8 +112,7 @@ std::optional<LogHeader> HeaderReader::read(std::string_view text) {
   header.emplace();
   header::HeaderLexer::Trace trace;
   if (!header::read_header(text, *header, trace)) {
-    // JSON's levels may be numbers.
-    if (whole && text[0] != '{' && !may_have_time(text)) headerless().keep(all);
+    if (whole && !digits_may_decide(text)) headerless().keep(all);
     header.reset();
     return header;
   }
