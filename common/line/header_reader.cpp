@@ -57,9 +57,10 @@ bool may_end_with_place(std::string_view text) {
   return blank != std::string_view::npos && blank > 0 && text[blank - 1] == ' ';
 }
 
-// True when a time may be printed somewhere: every form has `5:0` or six digits in a row. Without
-// one no digit's value decides anything in a header.
-bool may_have_time(std::string_view text) {
+// True when the value of some digit may decide whether there is a header: levels that are numbers
+// (JSON's, and HIP's `:3:file`), and times, of which every form has `5:0` or six digits in a row.
+bool digits_may_decide(std::string_view text) {
+  if (text[0] == '{' || text[0] == ':') return true;
   std::size_t run = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_digit(text[i])) {
@@ -98,22 +99,20 @@ std::optional<LogHeader> HeaderReader::read(std::string_view text) {
   const std::size_t size = std::min(text.size(), whole ? folded.size() : kMaxPattern);
   fold_digits(text.substr(0, size), folded.data());
   const std::string_view alike(folded.data(), std::min(size, kMaxPattern));
-  std::optional<LogHeader> header(std::in_place);
-  const Pattern* known = find(alike);
-  if (known != nullptr && replay(*known, text, *header)) {
-    header::mention_rank(text, *header);
-    return header;
+  std::optional<LogHeader> header;
+  if (const Pattern* known = find(alike)) {
+    if (replay(*known, text, header.emplace())) {
+      header::mention_rank(text, *header);
+      return header;
+    }
+    header.reset();
   }
   const std::string_view all(folded.data(), size);
-  if (whole && headerless().knows(all)) {
-    header.reset();
-    return header;
-  }
-  *header = LogHeader();
+  if (whole && headerless().knows(all)) return header;
+  header.emplace();
   header::HeaderLexer::Trace trace;
   if (!header::read_header(text, *header, trace)) {
-    // JSON's levels may be numbers.
-    if (whole && text[0] != '{' && !may_have_time(text)) headerless().keep(all);
+    if (whole && !digits_may_decide(text)) headerless().keep(all);
     header.reset();
     return header;
   }

@@ -265,12 +265,6 @@ class Parser final : public StreamParser, private Intake::Sink {
     }
     facts.has_iteration = found_.iteration.has_value();
     facts.stands_alone = wrapped_.message || found_.time.has_value();
-    // All that will come, at once.
-    const std::size_t pairs = found_.meta.size() + (header ? header->field_count + 1 : 0);
-    if (pairs > 0) line.meta.reserve(line.meta.size() + pairs);
-    if (header && !header->level.empty()) {
-      line.meta.push_back({"level", std::string(header->level), false});
-    }
     take_found(line);
     if (header) add_header_fields(line, *header);
     const auto printed = merge_times(header && header->time ? header->time : found_.time,
@@ -298,12 +292,19 @@ class Parser final : public StreamParser, private Intake::Sink {
 
   // What a rule found under the same name says more.
   static void add_header_fields(Line& line, const LogHeader& header) {
+    const std::size_t more = header.field_count + (header.level.empty() ? 0 : 1);
+    if (more > 0) line.meta.reserve(line.meta.size() + more);
+    if (!header.level.empty()) add_unknown(line, "level", std::string(header.level));
     for (std::size_t i = 0; i < header.field_count; ++i) {
       const LogHeader::Field& field = header.fields[i];
-      if (!has_meta(line, field.key)) {
-        line.meta.push_back({std::string(field.key), field.typed(), false});
-      }
+      add_unknown(line, field.key, field.typed());
     }
+  }
+  static void add_unknown(Line& line, std::string_view key, MetaValue&& value) {
+    if (has_meta(line, key)) return;
+    MetaPair& pair = line.meta.emplace_back();
+    pair.key = key;
+    pair.value = std::move(value);
   }
   static bool has_meta(const Line& line, std::string_view key) {
     return std::any_of(line.meta.begin(), line.meta.end(),
@@ -340,7 +341,12 @@ class Parser final : public StreamParser, private Intake::Sink {
                            [&](const MetaPair& other) { return other.key == pair.key; });
       });
     }
-    std::move(found_.meta.begin(), found_.meta.end(), std::back_inserter(line.meta));
+    if (line.meta.empty()) {
+      line.meta.swap(found_.meta);
+    } else {
+      line.meta.reserve(line.meta.size() + found_.meta.size());
+      std::move(found_.meta.begin(), found_.meta.end(), std::back_inserter(line.meta));
+    }
     line.events.swap(found_.events);
     if (line.callsite.empty()) line.callsite.swap(found_.callsite);
     if (found_.mapping) {

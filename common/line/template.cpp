@@ -65,9 +65,9 @@ bool is_hex(char c) { return is(c, kHex); }
 // One pass over a body. Every decision looks a bounded way ahead, or consumes what it looked at.
 class Masker {
  public:
-  Masker(std::string_view body, MaskedBody& out) : b_(body), out_(out) {
-    // Every slot is shorter than what it stands for, or as long.
-    out_.text.resize(body.size());
+  Masker(std::string_view body, MaskedBody& out, bool spans) : b_(body), out_(out), spans_(spans) {
+    // Every slot is shorter than what it stands for, or as long. Pieces are copied whole blocks.
+    out_.text.resize(body.size() + kBlock);
     write_ = out_.text.data();
   }
 
@@ -95,13 +95,19 @@ class Masker {
   }
 
  private:
+  static constexpr std::size_t kBlock = 16;
+
   char peek(std::size_t i) const { return i < b_.size() ? b_[i] : '\n'; }
   bool after(unsigned bits) const { return at_ == 0 || is(b_[at_ - 1], bits); }
 
   // The bytes up to `end` are constant text.
   void keep(std::size_t end) {
     const std::size_t length = end - kept_;
-    std::memcpy(write_, b_.data() + kept_, length);
+    if (length <= kBlock && b_.size() - kept_ >= kBlock) {
+      std::memcpy(write_, b_.data() + kept_, kBlock);
+    } else {
+      std::memcpy(write_, b_.data() + kept_, length);
+    }
     write_ += length;
     kept_ = end;
   }
@@ -109,8 +115,10 @@ class Masker {
   void slot(std::size_t begin, std::size_t end) {
     keep(begin);
     *write_++ = kSlot;
-    out_.variables.push_back(
-        {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)});
+    if (spans_) {
+      out_.variables.push_back(
+          {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin)});
+    }
     at_ = kept_ = end;
   }
 
@@ -164,10 +172,12 @@ class Masker {
   void word() {
     const std::size_t begin = at_, size = b_.size();
     std::size_t end = begin;
-    unsigned seen = 0;
-    do {
-      seen |= classes_of(b_[end]);
-    } while (++end < size && is_alnum(b_[end]));
+    unsigned seen = classes_of(b_[end++]);
+    for (; end < size; ++end) {
+      const unsigned classes = classes_of(b_[end]);
+      if ((classes & kAlnum) == 0) break;
+      seen |= classes;
+    }
     const std::size_t length = end - begin;
     const bool hex = (seen & kOtherLetter) == 0;
     if (hex && length == 8 && peek(end) == '-' && uuid(begin)) return slot(begin, begin + 36);
@@ -271,6 +281,7 @@ class Masker {
 
   std::string_view b_;
   MaskedBody& out_;
+  bool spans_;
   std::size_t at_ = 0;
   std::size_t kept_ = 0;   // bytes before this are in the text
   char* write_ = nullptr;  // end of the text
@@ -282,7 +293,13 @@ class Masker {
 void mask_body(std::string_view body, MaskedBody& out) {
   out.variables.clear();
   out.holds_text = false;
-  Masker(body, out).run();
+  Masker(body, out, true).run();
+}
+
+void mask_text(std::string_view body, MaskedBody& out) {
+  out.variables.clear();
+  out.holds_text = false;
+  Masker(body, out, false).run();
 }
 
 TemplateId fingerprint(std::string_view template_text) {
@@ -292,7 +309,7 @@ TemplateId fingerprint(std::string_view template_text) {
 
 TemplateId template_of(std::string_view body) {
   MaskedBody masked;
-  mask_body(body, masked);
+  mask_text(body, masked);
   return fingerprint(masked.text);
 }
 

@@ -33,6 +33,9 @@ struct MaskedBody {
 // Pure function of `body`; linear in its size. `out` is reused.
 void mask_body(std::string_view body, MaskedBody& out);
 
+// The same without the spans: `out.variables` stays empty.
+void mask_text(std::string_view body, MaskedBody& out);
+
 // Fingerprint of a template's text (a masked body). Never 0.
 TemplateId fingerprint(std::string_view template_text);
 

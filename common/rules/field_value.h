@@ -17,6 +17,7 @@ std::optional<FieldType> parse_field_type(std::string_view word);
 // The captured text as a value of `type` (a time is kept as its text). A text that is no such
 // number (or over 64 bits) is kept as a string: a rule's mistake must not hide what was there.
 MetaValue field_value(FieldType type, std::string_view text);
+void set_field(MetaValue& to, FieldType type, std::string_view text);
 
 // Decimal, exponents, and nan / inf / infinity in any case with a sign.
 std::optional<double> parse_double(std::string_view text);

@@ -63,25 +63,26 @@ bool LineRecipe::read(std::string_view body, Extraction& out) const {
   }
   out.clear();
   if (maps_) out.mapping.emplace();
-  out.meta.reserve(pairs_);
-  const auto add = [&out](const RecipeStep& step, MetaValue&& value) {
+  // Room for what a header says too.
+  if (pairs_ > 0) out.meta.reserve(pairs_ + 3);
+  const auto add = [&out](const RecipeStep& step) -> MetaValue& {
     MetaPair& pair = out.meta.emplace_back();
     pair.key = step.key;
-    pair.value = std::move(value);
     pair.point = step.point;
+    return pair.value;
   };
   // False when the value is not what it was.
   const auto take = [&add](const RecipeStep& step, const auto& value) {
     if (value.has_value() != step.must) return false;
-    if (value && step.gives == Gives::meta) add(step, MetaValue(*value));
+    if (value && step.gives == Gives::meta) add(step) = *value;
     return true;
   };
   for (const RecipeStep& step : steps_) {
     const std::string_view text = body.substr(step.begin, step.size);
     bool same = true;
     switch (step.reads) {
-      case Reads::nothing: add(step, MetaValue(step.value)); break;
-      case Reads::field: add(step, field_value(step.type, text)); break;
+      case Reads::nothing: add(step) = step.value; break;
+      case Reads::field: set_field(add(step), step.type, text); break;
       case Reads::pair: same = take(step, pair_value(text)); break;
       case Reads::step: same = take(step, parse_int(text, true)); break;
       case Reads::entry_int: same = take(step, parse_int(text)); break;

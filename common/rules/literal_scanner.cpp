@@ -1,7 +1,5 @@
 #include "common/rules/literal_scanner.h"
 
-#include <algorithm>
-#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -71,79 +69,18 @@ void LiteralScanner::build() {
     }
   }
 
-  windows_.clear();
-  choose_windows();
+  std::vector<std::string> texts;
+  for (const Literal& literal : literals_) texts.push_back(literal.text);
+  if (!prefilter_.emplace().build(texts)) prefilter_.reset();
   next_.clear();
   for (const auto& edges : trie) {
     for (std::uint32_t to : edges) next_.push_back(to * width_ | (owners_[to].empty() ? 0 : kHit));
   }
 }
 
-namespace {
-
-// How often a byte is met in logs, roughly: words in lower case most of all, then digits.
-unsigned commonness(char c) {
-  static constexpr std::string_view kRare = "qzjxkvwy";
-  if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  if (c >= 'a' && c <= 'z') return kRare.find(c) != std::string_view::npos ? 2 : 6;
-  return c == ' ' ? 8 : c >= '0' && c <= '9' ? 5 : 3;
-}
-
-using Bytes = unsigned char __attribute__((vector_size(16)));
-
-Bytes load(const char* at) {
-  Bytes bytes;
-  std::memcpy(&bytes, at, sizeof bytes);
-  return bytes | 0x20;
-}
-
-}  // namespace
-
-void LiteralScanner::choose_windows() {
-  for (const Literal& literal : literals_) {
-    const std::string& text = literal.text;
-    if (text.size() < 3 || windows_.size() == kMostWindows) return windows_.clear();
-    std::size_t best = 0;
-    unsigned least = ~0u;
-    for (std::size_t i = 0; i + 3 <= text.size(); ++i) {
-      const unsigned common =
-          commonness(text[i]) + commonness(text[i + 1]) + commonness(text[i + 2]);
-      if (common < least) best = i;
-      least = std::min(least, common);
-    }
-    Window window;
-    for (std::size_t i = 0; i < window.size(); ++i) {
-      window[i] = static_cast<unsigned char>(text[best + i] | 0x20);
-    }
-    if (std::find(windows_.begin(), windows_.end(), window) == windows_.end()) {
-      windows_.push_back(window);
-    }
-  }
-}
-
-// False when no literal is in `text`.
-bool LiteralScanner::may_occur(std::string_view text) const {
-  constexpr std::size_t kBlock = sizeof(Bytes) + 2;
-  if (text.size() < kBlock) return true;
-  const std::size_t last = text.size() - kBlock;
-  for (std::size_t at = 0;; at = std::min(at + sizeof(Bytes), last)) {
-    const Bytes first = load(text.data() + at), second = load(text.data() + at + 1),
-                third = load(text.data() + at + 2);
-    Bytes found{};
-    for (const Window& window : windows_) {
-      found |= reinterpret_cast<Bytes>((first == window[0]) & (second == window[1]) &
-                                       (third == window[2]));
-    }
-    std::uint64_t halves[2];
-    std::memcpy(halves, &found, sizeof halves);
-    if ((halves[0] | halves[1]) != 0) return true;
-    if (at == last) return false;
-  }
-}
-
 void LiteralScanner::scan(std::string_view text, std::vector<std::uint8_t>& found,
                           std::vector<std::uint16_t>& hits) const {
-  if (literals_.empty() || (!windows_.empty() && !may_occur(text))) return;
+  if (literals_.empty() || (prefilter_ && !prefilter_->may_occur(text))) return;
   std::uint32_t row = 0;
   for (char c : text) {
     row = next_[row + class_of_[static_cast<unsigned char>(c)]];

@@ -77,7 +77,7 @@ class CompiledRules final : public RuleSet {
       if (known == nullptr && !timed && memory.again(shape))
         return learn(memory, shape, body, stream, out);
     }
-    mask_body(body, masked);
+    mask_text(body, masked);
     const TemplateId id = fingerprint(masked.text);
     if (body.size() > kInputCap) {
       body = body.substr(0, kInputCap);

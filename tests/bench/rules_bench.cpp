@@ -226,19 +226,19 @@ void hostile(benchmark::State& state) {
   }
 }
 
-BENCHMARK(parser_all);
-BENCHMARK(parser_widened);
-BENCHMARK(parser_file);
-BENCHMARK(parser_without_rules);
+BENCHMARK(parser_all)->MeasureProcessCPUTime();
+BENCHMARK(parser_widened)->MeasureProcessCPUTime();
+BENCHMARK(parser_file)->MeasureProcessCPUTime();
+BENCHMARK(parser_without_rules)->MeasureProcessCPUTime();
 BENCHMARK(mask);
 BENCHMARK(mask_reference);
-BENCHMARK(rules_by_shape);
+BENCHMARK(rules_by_shape)->MeasureProcessCPUTime();
 BENCHMARK(rules_by_template);
 BENCHMARK(rules_by_scan);
 BENCHMARK(secrets);
-BENCHMARK(re2_rule_by_rule);
-BENCHMARK(re2_set);
-BENCHMARK(hostile)->DenseRange(0, 11)->Unit(benchmark::kMillisecond);
+BENCHMARK(re2_rule_by_rule)->MeasureProcessCPUTime();
+BENCHMARK(re2_set)->MeasureProcessCPUTime();
+BENCHMARK(hostile)->DenseRange(0, 11)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 // Prints as always, and keeps items per CPU second for the ratios.
 class Reporter final : public benchmark::ConsoleReporter {
@@ -247,9 +247,9 @@ class Reporter final : public benchmark::ConsoleReporter {
     for (const Run& run : runs) {
       const auto items = run.counters.find("items_per_second");
       if (items != run.counters.end()) {
-        per_second_[run.benchmark_name()] = items->second.value;
+        per_second_[run.run_name.function_name] = items->second.value;
       }
-      if (run.benchmark_name().starts_with("hostile")) {
+      if (run.run_name.function_name == "hostile") {
         worst_ = std::max(worst_, run.GetAdjustedCPUTime());
       }
     }

@@ -194,6 +194,10 @@ TEST_CASE("Template: the mask gives what its first, plain version gave, for any 
       REQUIRE(fast.variables[i].begin == plain.variables[i].begin);
       REQUIRE(fast.variables[i].length == plain.variables[i].length);
     }
+    const bool holds_text = fast.holds_text;
+    mask_text(body, fast);
+    REQUIRE(fast.text == plain.text);
+    REQUIRE(fast.holds_text == holds_text);
   }
 }
 

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <charconv>
 #include <cmath>
+#include <random>
+#include <string>
 
 namespace logarithm {
 
@@ -16,6 +20,34 @@ TEST_CASE("Field value: doubles, with nan and inf in any case and sign") {
   for (const char* text : {"", "-", "1.2.3", "nan(1)", "--1", "0x1p3", "1 ", "infx"}) {
     CAPTURE(std::string(text));
     CHECK_FALSE(parse_double(text).has_value());
+  }
+}
+
+TEST_CASE("Field value: decimals are what from_chars makes of them, to the last bit") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 100'000; ++round) {
+    std::string text;
+    for (auto i = 1 + random() % 17; i > 0; --i)
+      text.push_back(static_cast<char>('0' + random() % 10));
+    if (random() % 3 != 0) text.insert(random() % (text.size() + 1), 1, '.');
+    if (random() % 3 == 0) {
+      text += random() % 2 == 0 ? "e" : "E";
+      if (random() % 2 == 0) text += random() % 2 == 0 ? "-" : "+";
+      for (auto i = random() % 4; i > 0; --i)
+        text.push_back(static_cast<char>('0' + random() % 10));
+    }
+    if (random() % 20 == 0) text.push_back(".eE- 1"[random() % 6]);
+    CAPTURE(text);
+    double expected = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, expected);
+    const auto value = parse_double(text);
+    REQUIRE(value.has_value() == (problem == std::errc{} && stop == end));
+    if (value) {
+      REQUIRE(std::bit_cast<std::uint64_t>(*value) == std::bit_cast<std::uint64_t>(expected));
+    }
   }
 }
 

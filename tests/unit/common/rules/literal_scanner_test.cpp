@@ -64,4 +64,30 @@ TEST_CASE("Literal scanner: the case of ASCII letters does not matter") {
   CHECK(hits == std::vector<std::uint16_t>{0});
 }
 
+TEST_CASE("Literal scanner: with few literals it finds what is there, wherever it stands") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const std::vector<std::string> literals{"hf_", "ghp_", "sk-", "xox", "aws_secret", "q:z"};
+  LiteralScanner scanner;
+  for (std::uint32_t i = 0; i < literals.size(); ++i) scanner.add(literals[i], i);
+  scanner.build();
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    for (auto i = random() % 60; i > 0; --i) text.push_back("hfgpskxoq_-:z aHX"[random() % 17]);
+    if (random() % 2 == 0) {
+      text.insert(random() % (text.size() + 1), literals[random() % literals.size()]);
+    }
+    CAPTURE(text);
+    std::string lower = text;
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    std::vector<std::uint8_t> found(literals.size());
+    std::vector<std::uint16_t> hits;
+    scanner.scan(text, found, hits);
+    for (std::size_t i = 0; i < literals.size(); ++i) {
+      REQUIRE((found[i] != 0) == (lower.find(literals[i]) != std::string::npos));
+    }
+  }
+}
+
 }  // namespace logarithm
