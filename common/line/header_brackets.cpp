@@ -31,6 +31,7 @@ HeaderLexer::Step HeaderLexer::bracket() {
   std::size_t close = s_.find(']', at_ + 1);
   if (close == std::string_view::npos || close > at_ + kMaxBracket) return Step::stop;
   const bool was_first = first();
+  if (was_first && text_begins_mpi(close)) return Step::stop;  // see parse_mpi()
   if (was_first && (uptime(close) || ucx(close))) return Step::strong;
   const Mark saved{0, header_.field_count, header_.level, logger_, header_.severity, evidence_};
   const bool had_time = header_.time.has_value(), had_file = !header_.file.empty();
@@ -134,6 +135,17 @@ bool HeaderLexer::inside_number(std::size_t& i, std::size_t close) {
     return true;
   }
   const char separator = s_[end];
+  // Slurm's daemons: [2026-03-04T05:06:07.675] [123.0] error: text, [123.batch]
+  if (separator == '.' && timed() && items_inside_ == 0 && number.size() > 1) {
+    std::size_t stop = end + 1;
+    while (stop < close && is_word(s_[stop])) ++stop;
+    if (stop != close || stop == end + 1) return false;
+    header_.add("job", number, true);
+    evidence_ |= kPid;
+    pid_inside_ = true;
+    i = stop;
+    return true;
+  }
   if (separator != ':' && separator != '/') return false;
   std::size_t second = end + 1;
   while (second < close && (is_digit(s_[second]) || (separator == '/' && s_[second] == '_')))

@@ -100,6 +100,12 @@ bool is_counted_thing(std::string_view word) {
   return std::find(kThings.begin(), kThings.end(), lower) != kThings.end();
 }
 
+bool is_machine(std::string_view host, std::string_view pid) {
+  return is_name(host) && pid.size() > 2 && all_digits(pid) &&
+         host.find_first_of("0123456789-") != std::string_view::npos && !is_source_file(host) &&
+         !is_counted_thing(host);
+}
+
 bool split_place(std::string_view token, Place& place) {
   std::size_t colon = token.find(':');
   // A path of C++ or Rust has colons of its own.

@@ -64,6 +64,9 @@ bool is_logger_name(std::string_view word);
 // `rank`, `step`, `gpu` …: what stands before `:12` and is no file.
 bool is_counted_thing(std::string_view word);
 
+// `gpu-n017` and a process of some digits: what Open MPI prints in brackets.
+bool is_machine(std::string_view host, std::string_view pid);
+
 // `train.py:88`, `logging.py:107:log_dist`, `train.loop:run_epoch:88`, `a.cc:12:5`.
 struct Place {
   std::string_view file, line, func;

@@ -7,14 +7,28 @@ namespace logarithm::header {
 
 // rich leaves out the time that the line before has, and indents by its width: `[%X] `,
 // `[%x %X] `, `[%Y-%m-%d %X] `. Levels are padded to eight letters.
+// tracing without times prints ` WARN my_crate::mod: text`.
 bool HeaderLexer::padded_level() {
   std::size_t begin = 0;
   while (at(begin) == ' ' && begin < 24) ++begin;
-  if (begin != 11 && begin != 20 && begin != 22) return false;
+  if (begin > 2 && begin != 11 && begin != 20 && begin != 22) return false;
   const std::size_t end = token_end(begin);
   const auto word = s_.substr(begin, end - begin);
   const auto found = level_word(word);
   if (!found || !found->upper || !found->plain) return false;
+  if (begin < 3) {
+    const auto target =
+        end + 1 < s_.size() ? s_.substr(end + 1, token_end(end + 1) - end - 1) : std::string_view();
+    const bool rust = (end == 5 || end == 6) && at(end) == ' ' && target.ends_with(':') &&
+                      target.find("::") != std::string_view::npos;
+    if (!rust) return false;
+    trace_.fragile = true;
+    set_level(word, found->severity);
+    evidence_ |= kLoudLevel;
+    at_ = message_ = end + 1;
+    commit();
+    return true;
+  }
   std::size_t next = end;
   while (at(next) == ' ') ++next;
   if (next != begin + 9 || next >= s_.size()) return false;
@@ -124,6 +138,59 @@ bool HeaderLexer::before_level(std::size_t next) const {
   if (at(i) == '[') ++i;
   PrintedTime time;
   return i > end && is_digit(at(i)) && read_time(s_, i, time) && time.has_date();
+}
+
+bool HeaderLexer::before_time(std::size_t next) const {
+  while (is_blank(at(next))) ++next;
+  if (at(next) == '[') ++next;
+  PrintedTime time;
+  return is_digit(at(next)) && read_time(s_, next, time) && time.has_date();
+}
+
+// Open MPI's `[host:pid] text`.
+bool HeaderLexer::text_begins_mpi(std::size_t close) const {
+  const auto inner = s_.substr(at_ + 1, close - at_ - 1);
+  const std::size_t colon = inner.find(':');
+  return colon != std::string_view::npos && at(close + 1) == ' ' &&
+         is_machine(inner.substr(0, colon), inner.substr(colon + 1));
+}
+
+// Moves behind `>>> `, `* `, `| ` in front of a date. False for what begins so and has none.
+bool HeaderLexer::bullet() {
+  std::size_t i = 0;
+  while (i < 4 && (at(i) == '>' || at(i) == '*' || at(i) == '|' || at(i) == '-' || at(i) == '#')) {
+    ++i;
+  }
+  if (i == 0) return true;
+  if (at(i) != ' ' || !before_time(i)) return false;
+  at_ = i + 1;
+  return true;
+}
+
+// tracing prints what the line belongs to: `span{id=3}:inner{n=1}: target: text`, `ThreadId(01)`.
+bool HeaderLexer::span() {
+  std::size_t i = at_;
+  if (s_.substr(i).starts_with("ThreadId(")) {
+    i += 9;
+    const std::size_t begin = i;
+    while (is_digit(at(i))) ++i;
+    if (i == begin || at(i) != ')') return false;
+    header_.add("tid", s_.substr(begin, i - begin), true);
+    evidence_ |= kPid;
+    at_ = i + 1;
+    return true;
+  }
+  while (is_word(at(i))) ++i;
+  if (i == at_ || at(i) != '{') return false;
+  const std::size_t close = s_.find("}: ", i);
+  if (close == std::string_view::npos || close > i + 200) return false;
+  // Only in front of a target.
+  const std::size_t end = token_end(close + 3);
+  const auto target = s_.substr(close + 3, end - close - 3);
+  if (!target.ends_with(':') || target.find("::") == std::string_view::npos) return false;
+  trace_.fragile = true;
+  at_ = close + 1;
+  return true;
 }
 
 // OLMo prints columns between time and level: gpu-n017:0  olmo.train:908  INFO

@@ -20,6 +20,7 @@ std::size_t HeaderLexer::token_end(std::size_t from) const {
 bool HeaderLexer::read() {
   while (peek() == ' ' && at_ < 3) ++at_;
   if (at_ > 0 && peek() != '[' && !padded_level()) return false;  // Megatron prints a blank
+  if (at_ == 0 && !bullet()) return false;
   for (unsigned i = 0; i < kMaxElements && !done_; ++i) {
     padded_ = false;
     const Step step = element();
@@ -276,6 +277,13 @@ HeaderLexer::Step HeaderLexer::parenthesis() {
       at_ = close + 1;
       return timed() ? Step::strong : Step::weak;
     }
+  }
+  // 2026-03-04 05:06:07 train.py ERROR (88): text
+  if (has(kLevel) && header_.file.empty() && is_source_file(logger_) && all_digits(inner)) {
+    set_place({logger_, inner, {}});
+    logger_ = {};
+    at_ = close + 1;
+    return Step::strong;
   }
   if ((timed() || has(kLevel)) && process_ids(inner, at(close + 1))) {
     evidence_ |= kPid;

@@ -95,6 +95,10 @@ class HeaderLexer {
   bool before_level(std::size_t next) const;
   Step columns();
   void inner_header();
+  bool text_begins_mpi(std::size_t close) const;
+  bool bullet();
+  bool span();
+  bool before_time(std::size_t next) const;
   bool ucx(std::size_t close);
   bool parallel_rank(std::string_view name, std::string_view number);
 

@@ -61,6 +61,14 @@ bool parse_logfmt(std::string_view text, LogHeader& header) {
     while (at < s.size() && (is_word(s[at]) || s[at] == '.' || s[at] == '-')) ++at;
     const auto key = s.substr(begin, at - begin);
     if (key.empty() || at >= s.size() || s[at] != '=') break;
+    // What comes behind time and level, and says neither, is the message: step=120 loss=2.31
+    const bool known =
+        one_of(key, {"time", "ts", "t", "timestamp", "level", "lvl", "severity", "caller", "source",
+                     "file", "src", "line", "lineno", "logger", "component", "pid", "tid"});
+    if (!known && header.severity != Severity::unset && header.time) {
+      header.size = begin;
+      break;
+    }
     if (one_of(key, {"msg", "message"})) {
       header.size = begin;
       break;
@@ -156,6 +164,27 @@ bool parse_diagnostic(std::string_view text, LogHeader& header) {
   return true;
 }
 
+namespace {
+
+// [host:pid] pml_ucx.c:419  Error: text     [host:pid] PMIX ERROR: text
+void read_mpi_text(std::string_view text, LogHeader& header) {
+  const auto token = text.substr(0, text.find(' '));
+  Place place;
+  if (split_place(token, place) && is_source_file(place.file)) {
+    header.file = place.file;
+    header.file_line = place.line;
+    text.remove_prefix(token.size());
+    while (!text.empty() && text[0] == ' ') text.remove_prefix(1);
+  }
+  const std::size_t colon = text.find(": ");
+  if (colon > 16) return;
+  const auto words = text.substr(0, colon);
+  const auto word = words.substr(words.rfind(' ') + 1);
+  if (const auto found = level_word(word); found && found->plain) set_level(header, word);
+}
+
+}  // namespace
+
 bool parse_mpi(std::string_view text, LogHeader& header) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon > 80 || colon < 2) return false;
@@ -176,9 +205,8 @@ bool parse_mpi(std::string_view text, LogHeader& header) {
     header.severity = Severity::fatal;
   } else {
     // Anything else only behind what looks like a machine and a process.
-    const bool machine = is_letter(host[0]) && end - colon > 3 &&
-                         host.find_first_of("0123456789-") != std::string_view::npos;
-    if (!machine || is_source_file(host) || is_counted_thing(host)) return false;
+    if (!is_machine(host, text.substr(colon + 1, end - colon - 1))) return false;
+    read_mpi_text(rest.substr(0, kMaxPath), header);
   }
   header.add("host", host);
   header.add("pid", text.substr(colon + 1, end - colon - 1), true);

@@ -12,6 +12,7 @@ HeaderLexer::Step HeaderLexer::word() {
   const bool colon = token.back() == ':';
   if (colon) token.remove_suffix(1);
   if (at(end) == '=') return key_value(token, end);
+  if (has(kLevel) && timed() && span()) return Step::strong;
   if (at(end) == '(' && is_digit(at(end + 1)) && has(kLevel) && !timed()) {
     if (const Step step = named_process(token, end); step != Step::stop) return step;
   }
@@ -171,13 +172,23 @@ HeaderLexer::Step HeaderLexer::key_value(std::string_view key, std::size_t equal
 HeaderLexer::Step HeaderLexer::bare_place(std::string_view token, std::size_t end) {
   if (!header_.file.empty()) return Step::stop;
   const bool evident = timed() || has(kLevel);
-  if (at(end) == '(' && evident && is_source_file(token)) {
-    std::size_t close = end + 1;
+  // main.cpp(88)     train.py[line:88]     module:func(88):
+  if ((at(end) == '(' || at(end) == '[') && evident) {
+    const std::size_t begin = s_.substr(end + 1).starts_with("line:") ? end + 6 : end + 1;
+    std::size_t close = begin;
     while (is_digit(at(close))) ++close;
-    if (close == end + 1 || at(close) != ')') return Step::stop;
-    set_place({token, s_.substr(end + 1, close - end - 1), {}});
-    at_ = close + 1;
-    return Step::strong;
+    const auto line = s_.substr(begin, close - begin);
+    const std::size_t colon = token.find(':');
+    const bool func = colon != std::string_view::npos && has(kLevel) && at(close + 1) == ':' &&
+                      is_logger_name(token.substr(0, colon));
+    if (!line.empty() && at(close) == (at(end) == '(' ? ')' : ']') &&
+        (func || is_source_file(token))) {
+      set_place(func ? Place{token.substr(0, colon), line, token.substr(colon + 1)}
+                     : Place{token, line, {}});
+      at_ = close + 1;
+      return Step::strong;
+    }
+    if (at(end) == '(' && is_source_file(token)) return Step::stop;
   }
   Place place;
   if (!split_place(token, place)) return Step::stop;
@@ -331,7 +342,9 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
     evidence_ |= kName;
     return Step::strong;
   }
-  if (leading && after == ' ' && before_level(end)) {  // LAUNCH ERROR 2026-03-04 05:06:07 text
+  // LAUNCH ERROR 2026-03-04 05:06:07 text     trainer-0 2026-03-04 05:06:07 text
+  if (leading && !colon && after == ' ' &&
+      (before_level(end) || (is_digit(word.back()) && before_time(end)))) {
     logger_ = word;
     return Step::weak;
   }

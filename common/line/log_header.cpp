@@ -26,6 +26,16 @@ void mention_rank(std::string_view text, LogHeader& header) {
 
 namespace {
 
+// `>>> `, `* `, `| ` in front of a digit or a bracket with one.
+bool has_bullet(std::string_view text) {
+  std::size_t i = 1;
+  while (i < 4 && i < text.size() && text[i] == text[0]) ++i;
+  if (i >= text.size() || text[i] != ' ') return false;
+  ++i;
+  if (i < text.size() && text[i] == '[') ++i;
+  return i < text.size() && is_digit(text[i]);
+}
+
 // A month or a day of the week, written out.
 bool is_month_or_day(std::string_view word) {
   if (word.ends_with("day")) return true;
@@ -51,8 +61,10 @@ bool may_have_header(std::string_view text) {
   if (text.size() < 3) return false;
   const char c = text[0];
   if (!is_letter(c) && c != '_') {
+    if (c == ' ' && is_upper(text[1])) return is_upper(text[2]);
     if (c == ' ') return text[1] == '[' || (text[1] == ' ' && (text[2] == '[' || text[2] == ' '));
     if (c == ':') return is_digit(text[1]) && text[2] == ':';
+    if (c == '>' || c == '*' || c == '|' || c == '-' || c == '#') return has_bullet(text);
     return is_digit(c) || c == '[' || c == '{' || c == '(' || c == '/' || c == '.' || c == '<';
   }
   std::size_t end = 0;
@@ -61,6 +73,11 @@ bool may_have_header(std::string_view text) {
   if (token.find(':') != std::string_view::npos) return true;
   const char next = end < text.size() ? text[end] : '\0';
   if (next == '=') return end <= 12;
+  // trainer-0 2026-03-04 05:06:07 text
+  if (next == ' ' && end + 6 < text.size() && is_digit(text[end - 1]) && is_digit(text[end + 1]) &&
+      (text[end + 5] == '-' || text[end + 5] == '/')) {
+    return true;
+  }
   if (next == '[' && end + 1 < text.size() && is_digit(text[end + 1])) return true;
   if (is_upper(text[0])) {
     if (end > 1 && is_digit(text[1])) return true;  // glog
@@ -123,6 +140,11 @@ bool read_header(std::string_view text, LogHeader& header, HeaderLexer::Trace& t
       return parse_program(text, header);
     case ':': return parse_program(text, header);
     case '(':
+    case '>':
+    case '*':
+    case '|':
+    case '-':
+    case '#':
     case ' ': return lex(text, header, trace);
     default: break;
   }

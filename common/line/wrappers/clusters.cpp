@@ -122,11 +122,13 @@ bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
   if (std::none_of(host.begin(), host.end(), [](char c) { return is_letter(c) || c == '.'; })) {
     return false;  // a task's label
   }
-  if (!in.take('[') || parse_severity(host)) return true;
+  if (parse_severity(host)) return true;
+  const bool numbered = std::any_of(host.begin(), host.end(), is_digit);
+  if (!in.take('[') && (!numbered || !is_digit(in.peek()))) return true;
   // DeepSpeed's time, or a rank's tag behind a word that looks like a machine's name.
   PrintedTime time;
   strong = read_date(text, in.at, time) && in.take(' ');
-  if (!strong && std::any_of(host.begin(), host.end(), is_digit)) {
+  if (!strong && numbered) {
     Layer inner;
     const auto rest = text.substr(layer.size);
     strong = read_rank_prefix(rest, inner) || read_role_prefix(rest, inner) ||
