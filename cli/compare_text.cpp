@@ -19,7 +19,7 @@ const Json& array_of(const Json& object, const char* name) {
   return found != object.end() && found->is_array() ? *found : kNone;
 }
 
-std::string iterations_of(const Json& departure) {
+std::string span_of(const Json& departure) {
   const std::string first = member(departure, "iteration"),
                     last = member(departure, "last_iteration");
   const std::string count = member(departure, "count");
@@ -57,9 +57,11 @@ std::string fit(const std::string& text, std::size_t width) {
   return out;
 }
 
-std::string text_of(const Json& row, const char* side) {
+std::string side_text(const Json& row, const char* side) {
   const auto found = row.find(side);
-  return found == row.end() || !found->is_object() ? "" : member(*found, "text");
+  if (found == row.end() || !found->is_object()) return "";
+  // Beside each other there is no room for what both begin with.
+  return member(*found, found->contains("body") ? "body" : "text");
 }
 
 char sign_of(const std::string& kind) {
@@ -77,7 +79,7 @@ std::string departures_text(const Json& answer) {
   rows.push_back({"SCORE", "RANK", "ITERATION", "KIND", "WHAT"});
   for (const Json& departure : departures) {
     if (!departure.is_object()) continue;
-    rows.push_back({member(departure, "score"), member(departure, "rank"), iterations_of(departure),
+    rows.push_back({member(departure, "score"), member(departure, "rank"), span_of(departure),
                     member(departure, "kind"), what_of(departure)});
   }
   return table(rows, {0, 1});
@@ -95,8 +97,8 @@ std::string pair_text(const Json& answer, std::size_t columns) {
     }
     std::string iteration = member(row, "iteration");
     if (iteration == "null") iteration = "-";
-    out += fit(iteration, 8) + " " + fit(text_of(row, "left"), half) + " " + sign_of(kind) + " " +
-           fit(text_of(row, "right"), half);
+    out += fit(iteration, 8) + " " + fit(side_text(row, "left"), half) + " " + sign_of(kind) + " " +
+           fit(side_text(row, "right"), half);
     while (!out.empty() && out.back() == ' ') out.pop_back();
     out += "\n";
   }
@@ -129,7 +131,7 @@ std::string consensus_text(const Json& answer) {
 std::string raw_row(const Json& row) {
   std::string out = member(row, "iteration") + "\t" + member(row, "kind");
   if (row.contains("left") || row.contains("right")) {
-    return out + "\t" + text_of(row, "left") + "\t" + text_of(row, "right");
+    return out + "\t" + side_text(row, "left") + "\t" + side_text(row, "right");
   }
   if (row.contains("rank")) return out + "\t" + member(row, "rank") + "\t" + member(row, "text");
   return out + "\t" + member(row, "count");

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string text_of(const Json& pair, const char* side) {
+std::string line_of_pair(const Json& pair, const char* side) {
   const auto found = pair.find(side);
   return found == pair.end() || !found->is_object() ? "-" : member(*found, "text");
 }
@@ -35,8 +35,8 @@ std::string pairs_table(const Json& answer) {
     std::snprintf(seconds, sizeof seconds, "%.3fs", number_member(pair, "seconds"));
     std::string after = seconds;
     if (pair.contains("iterations")) after = member(pair, "iterations") + "i " + after;
-    rows.push_back({member(pair, by.c_str()), iteration, after, text_of(pair, "first"),
-                    text_of(pair, "then")});
+    rows.push_back({member(pair, by.c_str()), iteration, after, line_of_pair(pair, "first"),
+                    line_of_pair(pair, "then")});
   }
   return rows.size() == 1 ? "" : table(rows, {0, 1, 2});
 }
@@ -89,7 +89,7 @@ class CorrelateVerb final : public Verb {
     for (const Json& pair : answer->at("pairs")) {
       if (output == Output::ndjson) out.write(pair.dump() + "\n");
       if (output == Output::raw && pair.is_object()) {
-        out.write(text_of(pair, "first") + "\t" + text_of(pair, "then") + "\n");
+        out.write(line_of_pair(pair, "first") + "\t" + line_of_pair(pair, "then") + "\n");
       }
     }
     if (!out.finish()) return kExitFailure;

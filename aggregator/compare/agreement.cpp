@@ -11,7 +11,7 @@
 namespace logarithm::aggregator {
 namespace {
 
-struct Entry {
+struct Printed {
   std::int64_t iteration = 0;
   std::uint32_t rank = 0;
   double value = 0;
@@ -35,7 +35,7 @@ class KeyComparer {
         entries_.push_back({value.iteration, static_cast<std::uint32_t>(rank), value.value});
       }
     }
-    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    std::sort(entries_.begin(), entries_.end(), [](const Printed& a, const Printed& b) {
       return a.iteration != b.iteration ? a.iteration < b.iteration : a.rank < b.rank;
     });
   }
@@ -64,7 +64,7 @@ class KeyComparer {
     return at->second;
   }
 
-  bool agree(const Entry& a, const Entry& b) {
+  bool agree(const Printed& a, const Printed& b) {
     if (same_bits(a.value, b.value)) return true;
     return values_agree(a.value, precision_of(a.rank), b.value, precision_of(b.rank));
   }
@@ -142,7 +142,7 @@ class KeyComparer {
   void report_pair(std::vector<Departure>& out) {
     Departure departure;
     for (std::size_t i = 0; i + 1 < entries_.size(); ++i) {
-      const Entry &a = entries_[i], &b = entries_[i + 1];
+      const Printed &a = entries_[i], &b = entries_[i + 1];
       if (a.iteration != b.iteration || agree(a, b)) continue;
       if (departure.times++ == 0) {
         departure.rank = b.rank;
@@ -161,7 +161,7 @@ class KeyComparer {
   const History& history_;
   std::uint32_t key_;
   std::vector<std::size_t> ranks_;
-  std::vector<Entry> entries_;
+  std::vector<Printed> entries_;
   std::map<std::uint32_t, Precision> precisions_;
   std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::size_t>>> dissent_;
   std::uint64_t compared_ = 0, united_ = 0, united_first_ = 0, split_ = 0;

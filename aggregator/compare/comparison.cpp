@@ -49,25 +49,11 @@ Result<bool> Comparing::step(BlockingToken& token, JobView& view,
   return true;
 }
 
-// Templates without a stored text, unless all ranks print them: then there is nothing to compare
-// them with.
+// Templates without a stored text. Those that all ranks print lie in the first rank's blocks, so
+// few blocks are read for them.
 void Comparing::note_unknown_templates() {
-  std::vector<std::uint32_t> ranks(survey_.templates().size(), 0);
-  std::vector<std::size_t> last(ranks.size(), SIZE_MAX);
-  for (std::size_t r = 0; r < history_.ranks.size(); ++r) {
-    std::unordered_set<std::uint32_t> bags;
-    for (const Cell& cell : history_.ranks[r].cells) bags.insert(cell.bag);
-    for (const std::uint32_t bag : bags) {
-      for (const auto& [index, count] : history_.bags[bag]) {
-        if (last[index] == r) continue;
-        last[index] = r;
-        ++ranks[index];
-      }
-    }
-  }
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const TemplateSeen& seen = survey_.templates()[i];
-    if (groups_.knows(seen.id) || ranks[i] == history_.ranks.size()) continue;
+  for (const TemplateSeen& seen : survey_.templates()) {
+    if (groups_.knows(seen.id)) continue;
     unknown_.push_back({seen.id, survey_.blocks()[seen.block], seen.offset});
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "aggregator/compare/agreement.h"
 #include "common/line/template.h"
 
 namespace logarithm::aggregator {
@@ -93,6 +94,19 @@ bool is_time(std::string_view body, const Token& token) {
                      [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
+// The word before a number says that each rank measures it for itself: "memory: 18.06GiB".
+bool is_measured(std::string_view body, const Token& token) {
+  std::size_t end = token.begin;
+  while (end > 0 && (body[end - 1] == ' ' || body[end - 1] == ':' || body[end - 1] == '=')) --end;
+  std::size_t begin = end;
+  while (begin > 0 && is_word_char(body[begin - 1])) --begin;
+  std::string name(body.substr(begin, end - begin));
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+  }
+  return is_own_measure(name);
+}
+
 bool is_own(std::string_view value, const OwnFacts& own) {
   if (own.numbers.contains(std::string(value))) return true;
   // "cuda:3", "/out/rank3/log": the own number inside of a longer value.
@@ -136,6 +150,7 @@ std::vector<ValueDifference> value_differences(std::string_view left, const OwnF
     if (a[i].variable && b[i].variable) {
       if (is_address(a[i].text) && is_address(b[i].text)) continue;
       if (is_time(left, a[i]) && is_time(right, b[i])) continue;
+      if (is_measured(left, a[i]) && is_measured(right, b[i])) continue;
     }
     out.push_back({std::string(a[i].text), std::string(b[i].text)});
   }

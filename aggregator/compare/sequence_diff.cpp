@@ -9,7 +9,7 @@ namespace {
 constexpr int kMostEdits = 200;  // that are searched for exactly
 constexpr int kMostNesting = 40;
 
-struct Span {
+struct Stretch {
   std::size_t from = 0, to = 0;
   std::size_t size() const { return to - from; }
 };
@@ -27,7 +27,7 @@ class Aligner {
   }
 
  private:
-  void align(Span a, Span b, int depth) {
+  void align(Stretch a, Stretch b, int depth) {
     while (a.size() > 0 && b.size() > 0 && a_[a.from] == b_[b.from]) {
       out_.push_back({a.from++, b.from++});
     }
@@ -38,7 +38,7 @@ class Aligner {
     if (search(a, b) || depth >= kMostNesting) return;
     const std::vector<Aligned> anchors = nth_occurrences(a, b);
     if (anchors.empty()) return;
-    Span left = a, right = b;
+    Stretch left = a, right = b;
     for (const Aligned& anchor : anchors) {
       out_.push_back(anchor);
       align({left.from, anchor.a}, {right.from, anchor.b}, depth + 1);
@@ -49,7 +49,7 @@ class Aligner {
   }
 
   // Myers' greedy search of the shortest edit script. False when it is longer than kMostEdits.
-  bool search(Span a, Span b) {
+  bool search(Stretch a, Stretch b) {
     const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size());
     const int most = std::min(n + m, kMostEdits);
     std::vector<std::vector<int>> steps;  // furthest x by diagonal, one row an edit
@@ -76,7 +76,8 @@ class Aligner {
     return false;
   }
 
-  void trace(Span a, Span b, const std::vector<std::vector<int>>& steps, int edits, int most) {
+  void trace(Stretch a, Stretch b, const std::vector<std::vector<int>>& steps, int edits,
+             int most) {
     int x = static_cast<int>(a.size()), y = static_cast<int>(b.size());
     for (int d = edits; d >= 0; --d) {
       const auto at = [&](int k) {
@@ -99,7 +100,7 @@ class Aligner {
 
   // The n-th occurrence of an element is taken for the n-th one of the other side; of these pairs
   // the longest chain that keeps the order.
-  std::vector<Aligned> nth_occurrences(Span a, Span b) const {
+  std::vector<Aligned> nth_occurrences(Stretch a, Stretch b) const {
     std::map<std::uint64_t, std::vector<std::size_t>> places;
     for (std::size_t i = b.from; i < b.to; ++i) places[b_[i]].push_back(i);
     std::map<std::uint64_t, std::size_t> used;

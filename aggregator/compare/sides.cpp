@@ -9,7 +9,7 @@
 namespace logarithm::aggregator {
 namespace {
 
-struct Difference {
+struct SideDifference {
   std::uint32_t group = 0;
   bool extra = false;
   std::int64_t place = 0;
@@ -21,7 +21,7 @@ class RankPair {
   RankPair(const History& run, const RankHistory& a, const History& other, const RankHistory& b)
       : run_(run), other_(other), a_(a), b_(b) {}
 
-  std::vector<Difference> compare() {
+  std::vector<SideDifference> compare() {
     auto x = a_.cells.begin();
     auto y = b_.cells.begin();
     while (x != a_.cells.end() || y != b_.cells.end()) {
@@ -32,9 +32,9 @@ class RankPair {
       if (y != b_.cells.end() && y->place == place) right = y++->bag;
       if (lives(a_, place) && lives(b_, place)) bags(run_.bags[left], other_.bags[right], place);
     }
-    std::vector<Difference> out;
+    std::vector<SideDifference> out;
     for (auto& [group, found] : found_) {
-      for (const Difference& difference : found) out.push_back(difference);
+      for (const SideDifference& difference : found) out.push_back(difference);
     }
     return out;
   }
@@ -64,7 +64,7 @@ class RankPair {
   }
 
   void note(std::uint32_t group, bool extra, std::int64_t place) {
-    std::vector<Difference>& found = found_[group];
+    std::vector<SideDifference>& found = found_[group];
     const bool says = group < run_.groups.size() && run_.groups[group].says_iteration;
     if (!found.empty() && !says && is_iteration(place) && is_iteration(found.back().place) &&
         found.back().extra != extra && place - found.back().place <= 1) {
@@ -78,7 +78,7 @@ class RankPair {
   const History& other_;
   const RankHistory& a_;
   const RankHistory& b_;
-  std::map<std::uint32_t, std::vector<Difference>> found_;
+  std::map<std::uint32_t, std::vector<SideDifference>> found_;
 };
 
 double weight_of(const SideDeparture& departure, const History& run) {
@@ -100,7 +100,7 @@ std::vector<SideDeparture> compare_sides(const History& run, const History& othe
       return rank.rank == run.ranks[r].rank;
     });
     if (same == other.ranks.end()) continue;
-    for (const Difference& difference : RankPair(run, run.ranks[r], other, *same).compare()) {
+    for (const SideDifference& difference : RankPair(run, run.ranks[r], other, *same).compare()) {
       const auto [at, fresh] = found.try_emplace({difference.group, difference.extra});
       SideDeparture& departure = at->second;
       if (fresh) {

@@ -56,7 +56,9 @@ TemplateWords split_template(std::string_view text) {
       at = end;
       continue;
     }
-    out.frame.push_back(text[at]);
+    // Numbers are padded with blanks: how many says nothing.
+    const bool more_blanks = text[at] == ' ' && out.frame.ends_with(' ');
+    if (!more_blanks) out.frame.push_back(text[at]);
     if (text[at] == kSlot) fold_list(out.frame);
     ++at;
   }

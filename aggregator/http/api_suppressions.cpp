@@ -22,7 +22,7 @@ class ChangeTask final : public QueryTask {
   std::function<Status(BlockingToken&)> change_;
 };
 
-void write_strings(JsonWriter& out, const char* name, const std::vector<std::string>& values) {
+void write_texts(JsonWriter& out, const char* name, const std::vector<std::string>& values) {
   out.key(name).begin_array();
   for (const std::string& value : values) out.string(value);
   out.end_array();
@@ -31,9 +31,9 @@ void write_strings(JsonWriter& out, const char* name, const std::vector<std::str
 void write_lists(JsonWriter& out, const SuppressionStore::Lists& lists, std::string_view scope) {
   for (const auto& [name, list] : lists) {
     out.begin_object().key("name").string(name).key("scope").string(scope);
-    write_strings(out, "callsites", list.callsites);
-    write_strings(out, "templates", list.templates);
-    write_strings(out, "texts", list.texts);
+    write_texts(out, "callsites", list.callsites);
+    write_texts(out, "templates", list.templates);
+    write_texts(out, "texts", list.texts);
     out.end_object();
   }
 }

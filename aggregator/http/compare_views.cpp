@@ -73,6 +73,9 @@ void write_line_of(JsonWriter& out, const char* name, const PairLine& line, std:
   out.key("time").time(line.time);
   out.optional_string("severity", to_string(line.severity));
   write_text(out, line.text);
+  if (line.body.size() < line.text.size()) {
+    out.key("body").string(valid_utf8(line.body) ? line.body : sanitize_utf8(line.body));
+  }
   out.end_object();
 }
 

@@ -70,7 +70,7 @@ void SiteSurvey::regroup(const std::function<TemplateId(TemplateId)>& group_of) 
     } else {
       into.sum.lines += from.sum.lines;
       into.sum.bytes += from.sum.bytes;
-      into.cells = std::max(into.cells, from.cells);
+      into.cells += from.cells;  // about: templates of a group mostly take turns
       into.severity = std::max(into.severity, from.severity);
       into.says_iteration |= from.says_iteration;
       into.time.min = std::min(into.time.min, from.time.min);

