@@ -14,6 +14,9 @@ constexpr std::size_t kLeast = 5;     // iterations that show it
 constexpr std::size_t kWindow = 64;   // of the newest ones
 constexpr double kShare = 0.2;        // of a step: less slows nobody much
 constexpr double kTimesSpread = 2.0;  // the peers' own spread
+// A few iterations are late by chance, too: of so few more is asked.
+constexpr std::size_t kLongRun = 16;
+constexpr double kShareOfShortRun = 0.5;
 // A stall is longer than this many steps; so often makes it one.
 constexpr double kStallSteps = 5;
 constexpr std::size_t kStalls = 3;
@@ -90,6 +93,19 @@ std::size_t run_length(const std::vector<Row>& rows, std::size_t rank, double st
   return best;
 }
 
+// How late the latest of the others typically is: on a busy host somebody always is.
+double usual_worst(const std::vector<Row>& rows, std::size_t but) {
+  std::vector<double> worst;
+  for (const Row& row : rows) {
+    double most = 0;
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      if (i != but) most = std::max(most, lateness(row, i).by);
+    }
+    worst.push_back(most);
+  }
+  return median(worst);
+}
+
 // The time of one iteration, of the newest ones; 0 when unknown.
 double step_of(const Facts& facts) {
   std::vector<double> steps;
@@ -128,7 +144,9 @@ void find_late(const Analysis& analysis, const Series& series, double step,
       (r + length >= rows.size() ? by : before).push_back(lateness(rows[r], i).by);
     }
     const double late = median(by);
-    if (late < kShare * step) continue;
+    const bool short_run = length < kLongRun;
+    if (late < (short_run ? kShareOfShortRun : kShare) * step) continue;
+    if (late < kTimesSpread * usual_worst(rows, i)) continue;
     // A clock that is ahead looks late, too: always as much.
     const bool grew = before.size() >= kLeast && late - median(before) > kShare * step;
     if (series.of_clocks && !grew && late <= clock_doubt(analysis, series, i)) continue;
