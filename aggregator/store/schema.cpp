@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/assert.h"
+
 namespace logarithm::aggregator {
 namespace {
 
@@ -170,10 +172,12 @@ Status migrate(BlockingToken& token, Database& database,
 }
 
 Status migrate_shard(BlockingToken& token, Database& database) {
+  LGR_ASSERT(shard_migrations().size() == kShardSchema);
   return migrate(token, database, shard_migrations()).with_context("migrate");
 }
 
 Status migrate_catalogue(BlockingToken& token, Database& database) {
+  LGR_ASSERT(catalogue_migrations().size() == kCatalogueSchema);
   return migrate(token, database, catalogue_migrations()).with_context("migrate");
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("Shipped rules: progress lines give iteration and metrics") {
 
 TEST_CASE("Shipped rules: ordinary lines give nothing") {
   for (const char* body :
-       {"rank 2 of 4 ready, pid 9693", "iteration: 0", "num_parameter_tensors: 4", "done", "",
+       {"ranks 2 of 4 groups, pid 9693", "iteration: 0", "num_parameter_tensors: 4", "done", "",
         "    raise RuntimeError(f\"bad sample\")", "step 1 of the plan",
         "Step 3: set the value to 5",
         "for i in range(0, n, step=2):", "numbers = np.arange(start=1, stop=9, step=2)",
