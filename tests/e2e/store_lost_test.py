@@ -15,7 +15,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Cluster, eventually, seed  # noqa: E402
 
 JOB = "kept"
-CONFIG = """files:
+CONFIG = """discover:
+  kernel_log: false  # its shard would be a second one
+files:
   - glob: {dir}/w-*.log*
     job: kept
     path: 'w-(?P<rank>\\d+)\\.log'
