@@ -90,6 +90,16 @@ TEST_CASE("Shipped rules: ordinary lines give nothing") {
   }
 }
 
+TEST_CASE("Shipped rules: a rank of a world is a mention, and no severity") {
+  const Extraction found = extract("rank 2 of 4 ready, pid 9693");
+  CHECK_FALSE(found.severity.has_value());
+  CHECK_FALSE(found.iteration.has_value());
+  CHECK_FALSE(found.mapping.has_value());
+  CHECK(meta_keys(found) == "rank world_size");
+  REQUIRE(found.events.size() == 1);
+  CHECK(found.events[0].kind == "rank_named");
+}
+
 TEST_CASE("Shipped rules: what breaks a job is marked with its kind and class") {
   struct Case {
     const char *body, *stream, *kind, *klass;
