@@ -15,7 +15,7 @@ class KernelSource {
   virtual ~KernelSource() = default;
   enum class Kind {
     record,
-    nothing,      // for now
+    nothing,      // read to its end; more may come
     overwritten,  // records are gone; the next call gives the oldest that is left
   };
   struct Read {
