@@ -87,7 +87,7 @@ void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
   }
   for (const MetaPair& pair : line.meta) {
     if (!pair.point && !time_unit(pair.key)) continue;
-    Sample sample{*line.iteration, 0, {stream, line.offset}, line.time, stamped};
+    Sample sample{*line.iteration, 0, {stream, line.offset}, line.time, stamped, line.template_id};
     if (const auto* real = std::get_if<double>(&pair.value)) {
       sample.value = *real;
     } else if (const auto* whole = std::get_if<std::int64_t>(&pair.value)) {

@@ -44,6 +44,7 @@ struct Sample {
   LineRef line;
   UnixNanos time = 0;
   bool stamped = true;  // the line says its time
+  TemplateId template_id = 0;
 };
 
 // A number that a rank says again and again.

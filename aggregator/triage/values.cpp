@@ -1,6 +1,8 @@
 #include "aggregator/triage/values.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -37,19 +39,35 @@ std::size_t said_by(const Facts& facts, const std::string& key) {
   return out;
 }
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+// Digits after the point with which a number is written when nothing is lost.
+int decimals_of(double value) {
+  std::array<char, 400> text;
+  const auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed).ptr;
+  const auto* point = std::find(text.begin(), end, '.');
+  return point == end ? 0 : static_cast<int>(end - point) - 1;
+}
+
+// One line rounds a number to four digits, another to six. A rank whose second line is still to
+// come has said the same as the others, as far as the coarser of the two tells.
+bool same(const Sample& a, const Sample& b) {
+  if (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value))) return true;
+  if (a.template_id == b.template_id) return false;
+  if (!std::isfinite(a.value) || !std::isfinite(b.value)) return false;
+  const int decimals = std::min(decimals_of(a.value), decimals_of(b.value));
+  return std::abs(a.value - b.value) <= 0.51 * std::pow(10.0, -decimals);
+}
 
 // The rank that alone says another number than all others; nullptr when all agree or it is not one.
 const At* odd_one(const std::vector<At>& row, bool& all_agree) {
   all_agree = true;
   if (row.size() < 3) return nullptr;
   // Of three, two are the same or none is worth comparing.
-  const double a = row[0].sample->value, b = row[1].sample->value, c = row[2].sample->value;
-  const double usual = same(a, b) || same(a, c) ? a : b;
+  const Sample &a = *row[0].sample, &b = *row[1].sample, &c = *row[2].sample;
+  const Sample& usual = same(a, b) || same(a, c) ? a : b;
   const At* odd = nullptr;
   std::size_t others = 0;
   for (const At& at : row) {
-    if (same(at.sample->value, usual)) continue;
+    if (same(*at.sample, usual)) continue;
     odd = &at;
     ++others;
   }

@@ -318,6 +318,23 @@ TEST_CASE("Triage: numbers that agreed and do not any more show the rank that de
   CHECK(verdict.first->iteration == 50);
 }
 
+TEST_CASE("Triage: a number said with four digits and with six is one number") {
+  // Rank 2's line with six digits has arrived, the one with four has not.
+  for (const bool departs : {false, true}) {
+    MadeFacts made(4);
+    for (std::int32_t rank = 0; rank < 4; ++rank) {
+      for (std::int64_t at = 0; at < 70; at += 5) {
+        const bool late = rank == 2 && at == 65;
+        number(made, rank, "grad_norm", at, !late ? 3.1323 : departs ? 3.132412 : 3.132251);
+        made.of(rank).metrics["grad_norm"].samples.back().template_id = late ? 2 : 1;
+      }
+    }
+    end_all(made);
+
+    CHECK(decide(made.facts()).kind == (departs ? "corruption" : "healthy"));
+  }
+}
+
 TEST_CASE("Triage: who comes late to every iteration is a straggler") {
   MadeFacts made(6);
   for (std::size_t i = 7; i < made.of(2).iterations.size(); ++i) {

@@ -69,7 +69,8 @@ std::vector<std::string> bodies() {
   const auto no_rules = build(std::vector<RuleSet::Source>{});
   std::ifstream file(std::string(LGR_TEST_DATA) + "/data/formats.jsonl");
   for (std::string text; std::getline(file, text);) {
-    for (const std::string lines : nlohmann::json::parse(text)["lines"]) {
+    const auto shape = nlohmann::json::parse(text);
+    for (const std::string lines : shape["lines"]) {
       LongLinePool pool;
       auto parser = StreamParser::make({}, *no_rules, pool, 0, "");
       ParsedLines parsed;
