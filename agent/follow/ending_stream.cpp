@@ -130,7 +130,7 @@ std::uint64_t EndingStream::known_size() const {
 
 bool EndingStream::is_known() const {
   return true_end_ || known_size() > writer_->next_read() ||
-         (facts_.lost_lines && *facts_.lost_lines >= copied_lines_);
+         (facts_.lost_lines && *facts_.lost_lines == copied_lines_);
 }
 
 std::optional<Gap> EndingStream::missing(UnixNanos wall) const {

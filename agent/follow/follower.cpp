@@ -95,6 +95,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (!stalled_) LGR_CHECK(swallow_no_space(commit_all(token, !look_at_all)));
   audit();
   if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
+  if (all) count_ahead(token);
   if (all) limit_open_files();
   if (!stalled_ && now_ >= next_forget_) {
     next_forget_ = now_ + std::chrono::minutes(1);

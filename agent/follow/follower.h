@@ -161,6 +161,7 @@ class Follower {
   void wait_for_write(BlockingToken& token, std::chrono::milliseconds longest);
   void count_writes();
   bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
+  void count_ahead(BlockingToken& token);
   void start_counting(BlockingToken& token, Tail& tail);
   void stop_counting(Tail& tail);
   std::optional<std::uint64_t> unexplained_lines(BlockingToken& token, Tail& tail);
@@ -226,6 +227,7 @@ class Follower {
   std::uint64_t scans_ = 0;  // calls of set_targets()
   std::uint64_t turn_ = 0;
   std::map<StreamBase, Closely> closely_;  // perhaps being copied
+  MonotonicTime count_ahead_at_{};         // not before
   WriteCounter writes_;
   std::map<std::string, StreamBase> counted_;  // of the files whose writes are counted
 };

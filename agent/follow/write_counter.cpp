@@ -72,6 +72,7 @@ WriteCounter::Counts WriteCounter::take() {
       std::memcpy(&event, buffer + at, sizeof event);
       const char* name = buffer + at + sizeof event;
       at += static_cast<ssize_t>(sizeof event + event.len);
+      ++events_;
       overflow = overflow || (event.mask & IN_Q_OVERFLOW) != 0;
       if ((event.mask & IN_MODIFY) == 0) continue;
       ++events[{event.wd, event.len == 0 ? std::string() : std::string(name)}];

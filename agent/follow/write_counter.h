@@ -30,6 +30,8 @@ class WriteCounter {
   bool watch(const std::string& path);
   void forget(const std::string& path);
   bool empty() const { return files_.empty(); }
+  // Events of all files of the directories since the last call: what the counting costs.
+  std::uint64_t take_events() { return std::exchange(events_, 0); }
 
   // What came since the last call, by path; files without events are not in it. nullopt: events
   // were lost, or merged because the writer reaches the file through another directory. Never
@@ -50,6 +52,7 @@ class WriteCounter {
   };
 
   int fd_ = -1;
+  std::uint64_t events_ = 0;
   std::map<std::string, File> files_;                   // by path
   std::map<std::string, std::pair<int, int>> folders_;  // -> watch, number of files
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 
+#include "aggregator/http/endpoints.h"
 #include "aggregator/http/problem.h"
+#include "aggregator/http/request_params.h"
 #include "aggregator/query/pruner.h"
 #include "aggregator/triage/block_survey.h"
 
@@ -16,14 +18,28 @@ bool is_probe(std::string_view path) { return path == "/healthz" || path == "/re
 // Blocks of which triage remembers what it found in them.
 constexpr std::size_t kSurveys = 8192;
 
+constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kIngestPath = "/api/v1/ingest", kTailPath = "/api/v1/tail";
+
+boost::asio::awaitable<net::Response> answer_with(net::Response response) {
+  co_return std::move(response);
+}
 
 }  // namespace
 
+// A handler that is no row of the table is not served.
 template <typename Method>
 void Api::route(std::string_view pattern, Method method, std::string_view verb) {
-  router_.add(std::string(verb), pattern,
-              [this, method](Call call) { return (this->*method)(std::move(call)); });
+  const Endpoint* endpoint = find_endpoint(verb, pattern);
+  if (endpoint == nullptr) return;
+  router_.add(std::string(verb), pattern, [this, method, endpoint](Call call) {
+    // Probes and scrapers add what they like.
+    if (endpoint->path.starts_with(kApi)) {
+      auto refused = refuse_unknown(call.request, parameter_names(*endpoint));
+      if (refused) return answer_with(std::move(*refused));
+    }
+    return (this->*method)(std::move(call));
+  });
 }
 
 Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEndpoint& ingest,
@@ -56,6 +72,7 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
   }
   route("/api/v1/context", &Api::context);
   route("/api/v1/status", &Api::status);
+  route("/api/v1/openapi.json", &Api::openapi);
   route("/healthz", &Api::health);
   route("/readyz", &Api::ready);
   route("/metrics", &Api::metrics);
@@ -106,6 +123,8 @@ std::optional<net::Response> Api::check_websocket(const net::Request& request) {
       net::Request expanded = request;
       const std::string job(request.param("job").value_or(""));
       if (auto refused = expand_suppress(expanded, *tenant, job)) return refused;
+      const Endpoint& endpoint = *find_endpoint("GET", kTailPath);
+      if (auto refused = refuse_unknown(expanded, parameter_names(endpoint))) return refused;
       return tail_->refuse(expanded);
     }
     ++unauthenticated_;

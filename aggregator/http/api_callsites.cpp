@@ -129,9 +129,6 @@ class CallsitesAnswer final : public FoldAnswer {
 
 Api::Answer Api::callsites(Call call) {
   const net::Request& request = call.request;
-  if (auto refused = refuse_unknown(request, with_filters({"limit"}))) {
-    co_return std::move(*refused);
-  }
   ScanPlan plan;
   if (auto refused = read_filters(request, queries_.clock().wall_now(), plan)) {
     co_return std::move(*refused);

@@ -332,11 +332,6 @@ Result<std::array<AgainstTask::Side, 2>> read_sides(const Call& call, const Scan
 
 Api::Answer Api::compare(Call call) {
   const net::Request& request = call.request;
-  if (auto refused =
-          refuse_unknown(request, with_filters({"ranks", "peers", "limit", "context", "first",
-                                                "against_attempt", "against_job"}))) {
-    co_return std::move(*refused);
-  }
   const bool against = request.param("against_attempt") || request.param("against_job");
   ScanPlan plan;
   // Of two runs each has its own attempt.

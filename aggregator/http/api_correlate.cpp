@@ -162,10 +162,6 @@ std::optional<net::Response> add_query(const net::Request& request, std::string_
 
 Api::Answer Api::correlate(Call call) {
   const net::Request& request = call.request;
-  if (auto refused =
-          refuse_unknown(request, with_filters({"first", "then", "by", "within", "limit"}))) {
-    co_return std::move(*refused);
-  }
   CorrelateRequest asked;
   asked.job = JobKey{call.tenant, call.capture};
   ScanPlan plan;

@@ -99,7 +99,6 @@ class FactsTask final : public QueryTask {
 }  // namespace
 
 Api::Answer Api::jobs(Call call) {
-  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   auto task = std::make_shared<JobsTask>(storage_, call.tenant, std::nullopt,
@@ -113,7 +112,6 @@ Api::Answer Api::jobs(Call call) {
 }
 
 Api::Answer Api::job(Call call) {
-  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   auto task = std::make_shared<JobsTask>(storage_, call.tenant, call.capture,
@@ -127,9 +125,6 @@ Api::Answer Api::job(Call call) {
 }
 
 Api::Answer Api::streams(Call call) {
-  if (auto refused = refuse_unknown(call.request, {"attempt", "rank", "host", "stream"})) {
-    co_return std::move(*refused);
-  }
   ParamProblem trouble;
   auto spec = parse_filters(call.request.query, queries_.clock().wall_now(), trouble);
   if (!spec.ok()) {
@@ -160,7 +155,6 @@ Api::Answer Api::streams(Call call) {
 }
 
 Api::Answer Api::processes(Call call) {
-  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   auto place = queries_.try_admit_light();
   if (!place) co_return too_many_queries();
   auto task = std::make_shared<FactsTask>(storage_, JobKey{call.tenant, call.capture});

@@ -83,7 +83,6 @@ class FieldsAnswer final : public FoldAnswer {
 
 Api::Answer Api::fields(Call call) {
   const net::Request& request = call.request;
-  if (auto refused = refuse_unknown(request, with_filters({"top"}))) co_return std::move(*refused);
   ScanPlan plan;
   if (auto refused = read_filters(request, queries_.clock().wall_now(), plan)) {
     co_return std::move(*refused);

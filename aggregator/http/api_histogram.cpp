@@ -100,9 +100,6 @@ class HistogramAnswer final : public FoldAnswer {
 
 Api::Answer Api::histogram(Call call) {
   const net::Request& request = call.request;
-  if (auto refused = refuse_unknown(request, with_filters({"by", "step", "limit"}))) {
-    co_return std::move(*refused);
-  }
   ScanPlan plan;
   if (auto refused = read_filters(request, queries_.clock().wall_now(), plan)) {
     co_return std::move(*refused);

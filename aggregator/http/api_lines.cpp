@@ -34,9 +34,6 @@ ParsedLines refuse(net::Response response) {
 
 ParsedLines parse_lines(const Call& call, UnixNanos now) {
   const net::Request& request = call.request;
-  if (auto refused = refuse_unknown(request, with_filters({"limit", "direction", "cursor"}))) {
-    return refuse(std::move(*refused));
-  }
   ParsedLines out;
   LinesRequest& lines = out.request;
   lines.job = JobKey{call.tenant, call.capture};
@@ -107,9 +104,6 @@ Api::Answer Api::lines(Call call) {
 }
 
 Api::Answer Api::count(Call call) {
-  if (auto refused = refuse_unknown(call.request, filter_parameters())) {
-    co_return std::move(*refused);
-  }
   ScanPlan plan;
   if (auto refused = read_filters(call.request, queries_.clock().wall_now(), plan)) {
     co_return std::move(*refused);
@@ -174,9 +168,6 @@ Result<RawRequest> parse_raw(const Call& call) {
 }  // namespace
 
 Api::Answer Api::context(Call call) {
-  if (auto refused = refuse_unknown(call.request, {"id", "before", "after", "all_ranks"})) {
-    co_return std::move(*refused);
-  }
   auto request = parse_context(call);
   if (!request.ok()) co_return problem_of(request.error());
   auto place = queries_.try_admit();
@@ -201,9 +192,6 @@ Api::Answer Api::context(Call call) {
 }
 
 Api::Answer Api::raw(Call call) {
-  if (auto refused = refuse_unknown(call.request, {"stream_id", "from", "to"})) {
-    co_return std::move(*refused);
-  }
   auto request = parse_raw(call);
   if (!request.ok()) co_return problem_of(request.error());
   auto place = queries_.try_admit();

@@ -1,6 +1,6 @@
 #include "aggregator/http/api.h"
+#include "aggregator/http/endpoints.h"
 #include "aggregator/http/problem.h"
-#include "aggregator/http/request_params.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -28,8 +28,14 @@ Api::Answer Api::ready(Call) {
   co_return plain(503, "starting or stopping\n");
 }
 
+Api::Answer Api::openapi(Call) {
+  static const std::string kDocument = openapi_document();
+  net::Response response;
+  response.body = kDocument;
+  co_return response;
+}
+
 Api::Answer Api::status(Call call) {
-  if (auto refused = refuse_unknown(call.request, {})) co_return std::move(*refused);
   const StorageStats stats = storage_.stats();
   JsonWriter out;
   out.begin_object();

@@ -8,7 +8,6 @@ namespace logarithm::aggregator {
 
 Api::Answer Api::triage(Call call) {
   const net::Request& request = call.request;
-  if (auto refused = refuse_unknown(request, {"attempt"})) co_return std::move(*refused);
   triage::GatherOptions options;
   options.now = queries_.clock().wall_now();
   if (request.param("attempt")) {

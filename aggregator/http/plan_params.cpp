@@ -6,12 +6,6 @@
 
 namespace logarithm::aggregator {
 
-std::vector<std::string_view> with_filters(std::vector<std::string_view> names) {
-  const auto& filters = filter_parameters();
-  names.insert(names.end(), filters.begin(), filters.end());
-  return names;
-}
-
 std::optional<net::Response> read_direction(const net::Request& request, Direction fallback,
                                             ScanPlan& plan) {
   const auto direction = request.param("direction");

@@ -2,15 +2,11 @@
 
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "aggregator/query/block_rows.h"
 #include "common/net/http.h"
 
 namespace logarithm::aggregator {
-
-// `names` and those of the filters, for refuse_unknown().
-std::vector<std::string_view> with_filters(std::vector<std::string_view> names);
 
 // The cursor of a request into its plan, if it has one and it belongs to this query; else the 400.
 std::optional<net::Response> read_cursor(const net::Request& request, std::uint64_t query_hash,

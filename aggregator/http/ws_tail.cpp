@@ -42,9 +42,6 @@ Status take_cursor(std::string_view text, TailQuery& query) {
 using Parsed = std::variant<TailQuery, net::Response>;
 
 Parsed parse(const net::Request& request, UnixNanos now) {
-  std::vector<std::string_view> known = {"job", "cursor", "max_behind"};
-  known.insert(known.end(), filter_parameters().begin(), filter_parameters().end());
-  if (auto refused = refuse_unknown(request, known)) return std::move(*refused);
   TailQuery query;
   query.job.job = request.param("job").value_or("");
   if (query.job.job.empty()) return problem(400, "job is needed", std::nullopt, "job");

@@ -93,13 +93,16 @@ struct ApiFixture {
 
   ApiAnswer get(std::string path, std::vector<std::pair<std::string, std::string>> query = {},
                 net::Headers headers = {}) {
-    QueryRunner queries(pool, clock, options);
-    Api api(storage, queries, agents, ingest, tokens);
     net::Request request;
     request.method = "GET";
     request.path = std::move(path);
     request.query = std::move(query);
     request.headers = std::move(headers);
+    return call(std::move(request));
+  }
+  ApiAnswer call(net::Request request) {
+    QueryRunner queries(pool, clock, options);
+    Api api(storage, queries, agents, ingest, tokens);
     ApiAnswer out;
     boost::asio::io_context io;
     std::exception_ptr failure;
