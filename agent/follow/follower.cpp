@@ -11,6 +11,9 @@ namespace logarithm::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryLog{200};
+constexpr std::chrono::seconds kRates{1};
+constexpr std::uint64_t kBusy = 20 * kSmallBlock;  // lines between two looks at the rates
+constexpr int kSmallBlocks = 100;                  // a second, of all slow streams
 
 }  // namespace
 
@@ -21,7 +24,9 @@ Follower::Follower(FollowOptions options, SourceFs& fs, const RuleSet& rules, St
       log_(log),
       oracle_(oracle),
       clock_(clock),
-      parts_{&rules, pool_, log, stats_, options_.block_bytes, options_.block_age, mapped_},
+      parts_{
+          &rules, pool_, log, stats_, options_.block_bytes, options_.block_age, options_.block_age,
+          mapped_},
       watcher_(options_.inotify && !options_.once) {
   for (StreamCheckpoint& checkpoint : log.recovered()) {
     // The kernel's log is no file; former boots' are forgotten like other streams that ended.
@@ -96,6 +101,10 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   audit();
   if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
   if (all) count_ahead(token);
+  if (now_ >= next_rates_) {
+    next_rates_ = now_ + kRates;
+    share_small_blocks();
+  }
   if (all) limit_open_files();
   if (!stalled_ && now_ >= next_forget_) {
     next_forget_ = now_ + std::chrono::minutes(1);
@@ -104,6 +113,19 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (stalled_) report.more = false;
   report.wait = wait_time(now_);
   return report;
+}
+
+// A block costs much more than a line. Slow streams share so many a second.
+void Follower::share_small_blocks() {
+  std::size_t slow = 0;
+  for (auto& [base, tail] : tails_) {
+    if (tail->state != Tail::State::live) continue;
+    const std::uint64_t lines = tail->writer->take_lines();
+    if (lines > 0 && lines < kBusy) ++slow;
+  }
+  const auto fair = std::chrono::nanoseconds(kRates) / kSmallBlocks * slow;
+  parts_.small_age = std::clamp<std::chrono::nanoseconds>(
+      fair, options_.block_age, std::max(options_.block_age, options_.small_age));
 }
 
 // A full log is a state, not an error: reading pauses and is tried again.
@@ -123,8 +145,8 @@ std::chrono::milliseconds Follower::wait_time(MonotonicTime now) const {
       due = std::min(due, now + kRetryLog);
     }
     if (tail->state != Tail::State::live) continue;
-    if (tail->writer->first_line_at()) {
-      due = std::min(due, *tail->writer->first_line_at() + options_.block_age);
+    if (const auto cut = tail->writer->due_at()) {
+      due = std::min(due, *cut);
     } else if (tail->writer->unfinished()) {
       due = std::min(due, tail->file.grown_at() + options_.idle_flush);
     }

@@ -28,16 +28,18 @@ namespace logarithm::agent {
 
 struct FollowOptions {
   std::string tenant = "default";
-  bool once = false;                           // read to the end, close, be finished()
-  std::size_t read_bytes = 256u << 10;         // of one file, before the next has its turn
-  std::size_t read_lines = 4096;               // … fewer bytes where lines are short
-  std::size_t step_bytes = 4u << 20;           // of one step
-  std::chrono::milliseconds step_time{100};    // … and how long it reads: others wait for its end
-  std::size_t block_bytes = 256u << 10;        // raw bytes after which a block is cut
-  std::chrono::milliseconds block_age{50};     // … or this long after its first line
-  std::chrono::milliseconds idle_flush{1000};  // an unfinished line leaves after this
-  std::chrono::milliseconds exit_wait{1000};   // quiet time after the writer's exit
-  std::chrono::milliseconds scan_wait{2000};   // bytes after the writer's exit wait for a scan
+  bool once = false;                         // read to the end, close, be finished()
+  std::size_t read_bytes = 256u << 10;       // of one file, before the next has its turn
+  std::size_t read_lines = 4096;             // … fewer bytes where lines are short
+  std::size_t step_bytes = 4u << 20;         // of one step
+  std::chrono::milliseconds step_time{100};  // … and how long it reads: others wait for its end
+  std::size_t block_bytes = 256u << 10;      // raw bytes after which a block is cut
+  // … or this long after the one before; the first line after a quiet time leaves at once.
+  std::chrono::milliseconds block_age{50};
+  std::chrono::milliseconds small_age{500};     // the same for small blocks, where there are many
+  std::chrono::milliseconds idle_flush{1000};   // an unfinished line leaves after this
+  std::chrono::milliseconds exit_wait{1000};    // quiet time after the writer's exit
+  std::chrono::milliseconds scan_wait{2000};    // bytes after the writer's exit wait for a scan
   std::chrono::milliseconds rotate_wait{5000};  // quiet time before a vanished file is given up
   std::chrono::milliseconds copy_wait{2000};    // a possible copytruncate copy is not read for this
   std::chrono::milliseconds poll{1000};         // look at everything this often, woken or not
@@ -162,6 +164,7 @@ class Follower {
   void count_writes();
   bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
   void count_ahead(BlockingToken& token);
+  void share_small_blocks();
   void start_counting(BlockingToken& token, Tail& tail);
   void stop_counting(Tail& tail);
   std::optional<std::uint64_t> unexplained_lines(BlockingToken& token, Tail& tail);
@@ -227,7 +230,8 @@ class Follower {
   std::uint64_t scans_ = 0;  // calls of set_targets()
   std::uint64_t turn_ = 0;
   std::map<StreamBase, Closely> closely_;  // perhaps being copied
-  MonotonicTime count_ahead_at_{};         // not before
+  MonotonicTime next_rates_{};
+  MonotonicTime count_ahead_at_{};  // not before
   WriteCounter writes_;
   std::map<std::string, StreamBase> counted_;  // of the files whose writes are counted
 };

@@ -132,6 +132,7 @@ void StreamWriter::collect(ParsedLines& out, MonotonicTime now) {
         {std::move(mapped.mapping), checkpoint_.attributes.process, checkpoint_.attributes.job});
   }
   out.mappings.clear();
+  fed_at_ = now;
   if (block_.empty()) {
     block_.set_first(block_first_);
     first_line_at_ = now;
@@ -168,8 +169,15 @@ void StreamWriter::take_rules() {
 bool StreamWriter::due(MonotonicTime now) const {
   if (waiting_) return true;
   if (block_.empty()) return false;
+  const auto at = due_at();
   return block_.raw_bytes() >= parts_.block_bytes || block_.lines() >= (1u << 18) ||
-         (first_line_at_ && now - *first_line_at_ >= parts_.block_age);
+         (at && now >= *at);
+}
+
+std::optional<MonotonicTime> StreamWriter::due_at() const {
+  if (!first_line_at_ || !cut_at_) return first_line_at_;
+  const auto age = block_.lines() < kSmallBlock ? parts_.small_age : parts_.block_age;
+  return std::max(*first_line_at_, *cut_at_ + age);
 }
 
 StreamCheckpoint StreamWriter::at_position() const {
@@ -197,6 +205,7 @@ Status StreamWriter::commit(BlockingToken& token) {
   block_.set_end(next.position);
   const std::uint64_t first = std::exchange(block_first_, next.position);
   first_line_at_.reset();
+  cut_at_ = fed_at_;
   Result<EncodedBlock> encoded = block_.finish(next.tail_crc);
   if (!encoded.ok()) {
     ++parts_.stats.encode_errors;

@@ -20,6 +20,9 @@
 
 namespace logarithm::agent {
 
+// A block with fewer lines costs more than its lines.
+inline constexpr std::uint64_t kSmallBlock = 32;
+
 // What every StreamWriter of a follower shares; all outlive the writers.
 struct WriterParts {
   const RuleSet* rules;  // never null; a reload puts another in its place
@@ -27,7 +30,8 @@ struct WriterParts {
   BlockLog& log;
   FollowStats& stats;
   std::size_t block_bytes;             // raw bytes after which a block is cut
-  std::chrono::nanoseconds block_age;  // or this long after its first line
+  std::chrono::nanoseconds block_age;  // or this long after the one before
+  std::chrono::nanoseconds small_age;  // … when it has few lines
   std::vector<MappedProcess>& mapped;  // what new lines said of processes; bounded
 };
 
@@ -53,7 +57,11 @@ class StreamWriter {
   // A block is full or old enough to be cut. blocked(): one is cut and found no room.
   bool due(MonotonicTime now) const;
   bool blocked() const { return waiting_.has_value(); }
-  std::optional<MonotonicTime> first_line_at() const { return first_line_at_; }
+  // When the pending lines are cut: a line after a quiet time at once, others with what comes
+  // until then. nullopt: there are none.
+  std::optional<MonotonicTime> due_at() const;
+  // Lines since the last call.
+  std::uint64_t take_lines() { return lines_ - std::exchange(taken_lines_, lines_); }
 
   // Cuts what is pending and appends it. Error{no_space}: it is kept, and the caller must not feed
   // until commit() succeeded. Without anything pending it does nothing.
@@ -117,10 +125,12 @@ class StreamWriter {
   std::unique_ptr<StreamParser> parser_;
   BlockWriter block_;
   std::uint64_t block_first_ = 0;
-  std::optional<MonotonicTime> first_line_at_;
+  std::optional<MonotonicTime> first_line_at_, cut_at_;  // of this block, and of the one before
+  MonotonicTime fed_at_{};
   std::optional<Waiting> waiting_;
   ParsedLines parsed_;
   std::uint64_t bytes_ = 0, lines_ = 0;  // of this writer
+  std::uint64_t taken_lines_ = 0;
 };
 
 }  // namespace logarithm::agent

@@ -53,6 +53,13 @@ StreamPosition get_position(ByteReader& in) {
   return at;
 }
 
+// Fields that came later are at the end of a record: older readers do not see them.
+void put_source(ByteWriter& out, const StreamPosition& at) { out.sized(at.source.value_or("")); }
+
+void get_source(ByteReader& in, StreamPosition& at) {
+  if (!in.at_end()) at.source = in.sized();
+}
+
 void put_numbers(ByteWriter& out, const std::vector<std::uint64_t>& numbers) {
   out.varint(numbers.size());
   for (const std::uint64_t number : numbers) out.varint(number);
@@ -131,6 +138,7 @@ std::string encode(const CheckpointRecord& record) {
   out.varint(record.last);
   out.u8(record.forgotten ? 1 : 0);
   put_numbers(out, record.unacked);
+  put_source(out, record.at);
   return bytes;
 }
 
@@ -143,6 +151,7 @@ Result<CheckpointRecord> decode_checkpoint(std::string_view payload) {
   record.last = in.varint();
   record.forgotten = in.u8() != 0;
   record.unacked = get_numbers(in);
+  get_source(in, record.at);
   if (!in.ok()) return corrupt("checkpoint");
   return record;
 }
@@ -158,7 +167,10 @@ std::string encode(const AppendRecord& record) {
   out.u32(record.facts_crc);
   put_position(out, record.at);
   out.u8(record.has_block ? 1 : 0);
-  if (!record.has_block) return bytes;
+  if (!record.has_block) {
+    put_source(out, record.at);
+    return bytes;
+  }
   out.varint(record.attributes_version);
   out.varint(record.first);
   out.varint(record.end);
@@ -172,6 +184,7 @@ std::string encode(const AppendRecord& record) {
     out.sized(def.text);
   }
   out.sized(record.block);
+  put_source(out, record.at);
   return bytes;
 }
 
@@ -199,6 +212,7 @@ Result<AppendRecord> decode_append(std::string_view payload) {
     }
     record.block = in.sized();
   }
+  get_source(in, record.at);
   if (!in.ok()) return corrupt("append");
   return record;
 }

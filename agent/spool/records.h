@@ -29,7 +29,7 @@ struct StreamRecord {
   StreamId stream;
   std::string head;
   std::optional<std::uint32_t> predecessor;
-  std::string source;
+  std::string source;                      // of spools that kept it here; now with every append
   std::vector<StreamAttributes> versions;  // ascending; those that kept blocks use, and the newest
 };
 
@@ -41,6 +41,7 @@ struct StreamPosition {
   bool closed = false;
   std::string close_reason;
   std::uint64_t close_size = 0;
+  std::optional<std::string> source;  // at the record's end; records without it have the stream's
 };
 
 struct CheckpointRecord {

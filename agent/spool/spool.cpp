@@ -74,8 +74,7 @@ namespace {
 bool same_facts(const SpooledStream& stream, const StreamCheckpoint& checkpoint) {
   return stream.checkpoint.attributes == checkpoint.attributes &&
          stream.checkpoint.head == checkpoint.head &&
-         stream.checkpoint.predecessor == checkpoint.predecessor &&
-         stream.checkpoint.source == checkpoint.source;
+         stream.checkpoint.predecessor == checkpoint.predecessor;
 }
 
 // Older versions are kept beside those that kept blocks use, for a block that must be made again.
@@ -122,7 +121,6 @@ Status Spool::write(BlockingToken& token, const StreamCheckpoint& checkpoint,
     facts.stream = id;
     facts.head = checkpoint.head;
     facts.predecessor = checkpoint.predecessor;
-    facts.source = checkpoint.source;
     std::uint32_t oldest = checkpoint.attributes.version;
     if (known) {
       facts.versions = found->second.versions;
@@ -189,6 +187,7 @@ Status Spool::write(BlockingToken& token, const StreamCheckpoint& checkpoint,
   if (new_facts) {
     stream.versions = std::move(facts.versions);
     stream.facts_crc = facts_crc;
+    stream.facts_source.clear();
     stream.revision = ++index_.revision;
     stream.checkpoint = checkpoint;
   }

@@ -168,6 +168,8 @@ class Spool final : public StreamLog {
   bool failed_ = false;  // the file's end is not what we think: go on in a new segment
   bool dirty_ = false;   // not synced
   MonotonicTime last_sync_{};
+  std::uint64_t free_ = 0;  // bytes of the file system, as of the last time it was asked
+  MonotonicTime ask_free_at_{};
   std::vector<std::uint64_t> lazy_acks_, lazy_facts_;
   std::vector<std::uint64_t> dropped_;  // in old segments, not to be sent after a restart either
 

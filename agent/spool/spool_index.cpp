@@ -9,7 +9,7 @@ StreamRecord facts_of(const SpooledStream& stream) {
   record.stream = stream.checkpoint.stream;
   record.head = stream.checkpoint.head;
   record.predecessor = stream.checkpoint.predecessor;
-  record.source = stream.checkpoint.source;
+  record.source = stream.facts_source;
   record.versions = stream.versions;
   return record;
 }
@@ -22,6 +22,7 @@ StreamPosition position_of(const StreamCheckpoint& checkpoint) {
   at.closed = checkpoint.closed;
   at.close_reason = checkpoint.close_reason;
   at.close_size = checkpoint.close_size;
+  at.source = checkpoint.source;
   return at;
 }
 
@@ -49,6 +50,7 @@ void take_facts(SpooledStream& stream, const StreamRecord& facts, std::uint32_t 
   stream.checkpoint.stream = facts.stream;
   stream.checkpoint.head = facts.head;
   stream.checkpoint.predecessor = facts.predecessor;
+  stream.facts_source = facts.source;
   stream.checkpoint.source = facts.source;
   stream.checkpoint.attributes = facts.versions.back();
 }
@@ -144,6 +146,7 @@ void SpoolIndex::apply(StreamId id, const StreamPosition& at, std::uint64_t numb
   checkpoint.closed = at.closed;
   checkpoint.close_reason = at.close_reason;
   checkpoint.close_size = at.close_size;
+  if (at.source) checkpoint.source = *at.source;
   stream.last = number;
 }
 

@@ -37,6 +37,7 @@ struct SpooledStream {
   StreamCheckpoint checkpoint;
   std::vector<StreamAttributes> versions;  // ascending, the newest is checkpoint.attributes
   std::uint32_t facts_crc = 0;
+  std::string facts_source;  // what the record of that CRC has: empty but in older spools
   std::uint64_t last = 0;
   std::uint64_t revision = 0;  // grows with every change of what StreamInfo says
   std::set<std::uint64_t> unacked;

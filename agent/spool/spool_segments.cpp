@@ -10,6 +10,12 @@ namespace logarithm::agent {
 
 using segment_format::RecordType;
 
+namespace {
+
+constexpr std::uint64_t kPlenty = 64u << 20;
+
+}  // namespace
+
 Status Spool::make_room(BlockingToken& token, std::size_t bytes) {
   // A snapshot that is larger than a segment must not make every append a new segment.
   const std::uint64_t limit = std::max(options_.segment_bytes, 4 * snapshot_bytes_);
@@ -27,12 +33,19 @@ Status Spool::make_room(BlockingToken& token, std::size_t bytes) {
     return Error(ErrorCode::no_space, "spool is full: " + std::to_string(stats_.bytes) + " of " +
                                           std::to_string(options_.max_bytes) + " bytes");
   }
-  LGR_TRY(const std::uint64_t free, files_.free_bytes(token, options_.directory));
-  if (free < options_.min_free + bytes) {
+  // Asking costs more than a small append: where there is plenty it is done once a second.
+  const auto now = clock_.now();
+  const bool plenty = free_ >= options_.min_free + bytes + kPlenty;
+  if (!plenty || now >= ask_free_at_) {
+    LGR_TRY(free_, files_.free_bytes(token, options_.directory));
+    ask_free_at_ = now + std::chrono::seconds(1);
+  }
+  if (free_ < options_.min_free + bytes) {
     ++stats_.full;
     return Error(ErrorCode::no_space,
-                 options_.directory + ": only " + std::to_string(free) + " bytes are free");
+                 options_.directory + ": only " + std::to_string(free_) + " bytes are free");
   }
+  free_ -= std::min<std::uint64_t>(free_, bytes);
   return {};
 }
 

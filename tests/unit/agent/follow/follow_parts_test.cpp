@@ -201,4 +201,27 @@ TEST_CASE("Follower: a name created beside a followed file wakes, a write does n
   CHECK(!readable());
 }
 
+TEST_CASE("Follow: a line after a quiet time leaves at once, a busy stream in few blocks") {
+  FollowFixture f;
+  f.options.block_age = std::chrono::milliseconds(50);
+  f.append("app.log", numbered(0, 1));
+  f.glob("app.log");
+  f.steps();
+  CHECK(f.texts().size() == 1);
+  f.clock.advance(std::chrono::seconds(1));
+  f.append("app.log", numbered(1, 1));
+  f.steps();
+  CHECK(f.texts().size() == 2);
+  // 5 lines at each of 100 looks, 10 ms apart.
+  for (int i = 0; i < 100; ++i) {
+    f.clock.advance(std::chrono::milliseconds(10));
+    f.append("app.log", numbered(2 + 5 * i, 5));
+    f.steps();
+    CHECK(f.texts().size() + 25 >= static_cast<std::size_t>(2 + 5 * (i + 1)));
+  }
+  const auto& blocks = f.log.streams.begin()->second.blocks;
+  CHECK(blocks.size() >= 20);
+  CHECK(blocks.size() <= 23);
+}
+
 }  // namespace logarithm::test

@@ -19,7 +19,14 @@ struct RedactingWriter {
   MemoryLog log;
   FollowStats stats;
   std::vector<MappedProcess> mapped;
-  WriterParts parts{rules.get(), long_lines, log, stats, 1u << 20, std::chrono::seconds(1), mapped};
+  WriterParts parts{rules.get(),
+                    long_lines,
+                    log,
+                    stats,
+                    1u << 20,
+                    std::chrono::seconds(1),
+                    std::chrono::seconds(1),
+                    mapped};
   WorkerPool pool{1};
   std::unique_ptr<StreamWriter> writer;
 

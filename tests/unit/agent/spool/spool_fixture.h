@@ -29,7 +29,7 @@ inline StreamCheckpoint checkpoint_of(const StreamId& stream, std::uint64_t posi
   checkpoint.position = position;
   checkpoint.tail_crc = static_cast<std::uint32_t>(position * 7);
   checkpoint.parser_state = "state at " + std::to_string(position);
-  checkpoint.source = R"({"path":"/x"})";
+  checkpoint.source = R"({"path":"/x","size":)" + std::to_string(position) + "}";
   return checkpoint;
 }
 

@@ -57,6 +57,23 @@ TEST_CASE("Spool: infos come before blocks, templates once per cursor") {
   CHECK(f.next(batch.cursor).empty());
 }
 
+TEST_CASE("Spool: what only says where the reader stands sends no info again") {
+  SpoolFixture f;
+  REQUIRE(f.open().ok());
+  REQUIRE(f.append(kA, 0, 10).ok());
+  const SpoolBatch batch = f.next();
+  const std::uint64_t bytes = f.spool->stats().bytes;
+
+  REQUIRE(f.append(kA, 10, 20).ok());
+
+  CHECK(f.spool->stats().bytes - bytes < block_of(kA, 10, 20).bytes.size() + 250);
+  const SpoolBatch more = f.next(batch.cursor);
+  CHECK(more.infos.empty());
+  CHECK(more.blocks.size() == 1);
+  REQUIRE(f.open().ok());
+  CHECK(f.spool->recovered()[0].source == checkpoint_of(kA, 20).source);
+}
+
 TEST_CASE("Spool: every segment carries the templates of its blocks") {
   SpoolFixture f;
   REQUIRE(f.open().ok());
@@ -136,6 +153,7 @@ TEST_CASE("Spool: a disk without room for others is as good as full") {
   REQUIRE(f.append(kA, 0, 10).ok());
 
   f.memory.set_free(1100);
+  f.tick();  // asked once a second while there is plenty
   const Status refused = f.append(kA, 10, 20);
   f.memory.set_free(1u << 20);
 
