@@ -162,6 +162,7 @@ class Follower {
   Status read_closely(BlockingToken& token, StepReport& report);
   void wait_for_write(BlockingToken& token, std::chrono::milliseconds longest);
   void count_writes();
+  void settle_counts();
   bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
   void count_ahead(BlockingToken& token);
   void share_small_blocks();

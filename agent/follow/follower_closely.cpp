@@ -103,6 +103,7 @@ void Follower::stop_counting(Tail& tail) {
   counted_.erase(tail.counted);
   tail.counted.clear();
   tail.cut.reset();
+  tail.settles_at.reset();
   tail.file.count_lines(false);
 }
 
@@ -117,6 +118,19 @@ void Follower::count_writes() {
     } else {
       stop_counting(*tail->second);  // renamed, or more than the kernel keeps
     }
+  }
+}
+
+// After reads that count_writes() came before: a file that was read to its end and got no event
+// since has nothing under way.
+void Follower::settle_counts() {
+  count_writes();
+  for (const auto& [path, base] : counted_) {
+    const auto tail = tails_.find(base);
+    if (tail == tails_.end() || !tail->second->settles_at) continue;
+    CutCount* cut = tail->second->cut.get();
+    if (cut != nullptr && cut->events() == *tail->second->settles_at) cut->settled();
+    tail->second->settles_at.reset();
   }
 }
 
@@ -153,7 +167,9 @@ Status Follower::read_closely(BlockingToken& token, StepReport& report) {
       }
       // Nothing was written until the wait ended, or it would have ended before.
       if (tail->at_end && look > 0) tail->file.was_quiet(wall_);
+      count_writes();
       LGR_CHECK(read_one(token, *tail, report));
+      settle_counts();
       ++it;
     }
     // What else happened meanwhile is found by looking.

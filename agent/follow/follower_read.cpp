@@ -62,8 +62,6 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   if (!tail.file.is_open()) return {};
   const UnixNanos observed = tail.imported ? tail.file.facts().modified : wall_;
   if (tail.writer->blocked()) LGR_CHECK(tail.writer->commit(token));
-  if (tail.cut) count_writes();
-  const std::uint64_t events = tail.cut ? tail.cut->events() : 0;
   const TailedFile::Outcome outcome =
       tail.file.read(token, *tail.writer, read_size(tail), buffer_, observed, now_, wall_);
   tail.read_turn = turn_;
@@ -88,10 +86,7 @@ Status Follower::read_one(BlockingToken& token, Tail& tail, StepReport& report) 
   if (outcome.bytes > 0) source.grown = wall_;
   source.rate = static_cast<std::uint64_t>(tail.file.rate(now_));
   if (tail.writer->due(now_)) LGR_CHECK(tail.writer->commit(token));
-  if (tail.cut && outcome.at_end) {
-    count_writes();
-    if (tail.cut && tail.cut->events() == events) tail.cut->settled();
-  }
+  if (tail.cut && outcome.at_end) tail.settles_at = tail.cut->events();
   tail.at_end = outcome.at_end;
   tail.changed = !outcome.at_end;
   return {};
@@ -156,6 +151,7 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
                 ready.end());
   }
   std::uint64_t budget = options_.step_bytes;
+  count_writes();
   while (!ready.empty() && budget > 0) {
     std::vector<Tail*> again;
     for (Tail* tail : ready) {
@@ -171,6 +167,7 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
       const bool readable = tail->state == Tail::State::live && tail->file.is_open();
       if (readable && !tail->at_end) again.push_back(tail);
     }
+    settle_counts();
     ready = std::move(again);
   }
   report.more = report.more || !ready.empty();

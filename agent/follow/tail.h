@@ -34,6 +34,7 @@ struct Follower::Tail {
   // While its writes are counted, under this path: a rotation may be under way, or there were some.
   std::unique_ptr<CutCount> cut;
   std::string counted;
+  std::optional<std::uint64_t> settles_at;  // events before it was read to its end
   std::vector<Target*> targets;
   Names paths;                   // every path it was seen under, newest last
   std::uint32_t generation = 0;  // to start with when nothing is known

@@ -2,6 +2,8 @@
 
 #include <zstd.h>
 
+#include <memory>
+
 #include "common/block/block_limits.h"
 
 namespace logarithm::block {
@@ -10,17 +12,30 @@ namespace {
 constexpr int kLevel = 1;
 constexpr std::size_t kWorthTrying = 64;  // below, a frame's own bytes eat the gain
 
+// Made once a thread: for a small section it costs more than the work. Null without memory.
+ZSTD_CCtx* packer() {
+  static thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(
+      ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  return context.get();
+}
+
+ZSTD_DCtx* unpacker() {
+  static thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(
+      ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  return context.get();
+}
+
 }  // namespace
 
 Result<SectionEntry> pack_section(SectionId id, std::string_view raw, std::string& sections) {
   if (raw.size() > kMaxSectionBytes) return Error(ErrorCode::too_large, "block section");
   SectionEntry entry{static_cast<std::uint64_t>(id), static_cast<std::uint8_t>(Codec::stored),
                      raw.size(), raw.size()};
-  if (raw.size() >= kWorthTrying) {
+  if (raw.size() >= kWorthTrying && packer() != nullptr) {
     const std::size_t begin = sections.size();
     sections.resize(begin + ZSTD_compressBound(raw.size()));
-    const std::size_t size = ZSTD_compress(sections.data() + begin, sections.size() - begin,
-                                           raw.data(), raw.size(), kLevel);
+    const std::size_t size = ZSTD_compressCCtx(
+        packer(), sections.data() + begin, sections.size() - begin, raw.data(), raw.size(), kLevel);
     if (ZSTD_isError(size) == 0 && size < raw.size() - raw.size() / 32) {
       sections.resize(begin + size);
       entry.codec = static_cast<std::uint8_t>(Codec::zstd);
@@ -48,9 +63,10 @@ Result<std::string_view> unpack_section(const SectionEntry& entry, std::string_v
   if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != entry.raw_length) {
     return Error(ErrorCode::corrupt, "block section: frame size");
   }
+  if (unpacker() == nullptr) return Error(ErrorCode::unavailable, "no memory for zstd");
   buffer.resize(static_cast<std::size_t>(entry.raw_length));
   const std::size_t size =
-      ZSTD_decompress(buffer.data(), buffer.size(), stored.data(), stored.size());
+      ZSTD_decompressDCtx(unpacker(), buffer.data(), buffer.size(), stored.data(), stored.size());
   if (ZSTD_isError(size) != 0 || size != buffer.size()) {
     return Error(ErrorCode::corrupt, "block section: damaged zstd frame");
   }
