@@ -47,14 +47,17 @@ class WriteCounter {
   void close();
 
   struct File {
-    int watch = -1;
+    int watch = -1, folder = -1;
     std::uint64_t own = 0, named = 0;  // events of the file's watch, and of the directory's
+    std::uint64_t fresh = 0;           // of `own`, since the last take()
   };
+  using Names = std::map<std::string, File*, std::less<>>;
 
   int fd_ = -1;
   std::uint64_t events_ = 0;
-  std::map<std::string, File> files_;                   // by path
-  std::map<std::string, std::pair<int, int>> folders_;  // -> watch, number of files
+  std::map<std::string, File> files_;  // by path
+  std::map<int, std::pair<const std::string, File>*> by_watch_;
+  std::map<int, Names> by_folder_;  // watch of a directory -> its counted files
 };
 
 }  // namespace logarithm::agent

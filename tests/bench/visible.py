@@ -40,16 +40,20 @@ def write_lines(folder, rate, seconds, written, stop):
     files = [open(f"{folder}/rank-{rank}.log", "a", encoding="utf-8") for rank in range(RANKS)]
     began, done = time.monotonic(), 0
     total = int(rate * seconds)
+    turn = 0  # whose is the next odd line
     while done < total and not stop.is_set():
         due = min(total, int((time.monotonic() - began) * rate) + 1)
-        each = max(1, (due - done) // RANKS)
+        each, odd = divmod(due - done, RANKS)
         for rank, file in enumerate(files):
-            n = written[rank]
+            n, more = written[rank], each + ((rank - turn) % RANKS < odd)
+            if not more:
+                continue
             file.write("".join(TEXT.format(line=100 + i % 7, n=i, loss=2 + i % 97 / 97)
-                               for i in range(n, n + each)))
+                               for i in range(n, n + more)))
             file.flush()
-            written[rank] += each
-        done += each * RANKS
+            written[rank] += more
+        turn += odd
+        done = due
         time.sleep(0.01)
     for file in files:
         file.close()
