@@ -112,6 +112,14 @@ TEST_CASE("Shipped kinds: programs in Rust and Go that panic") {
   CHECK(extract("fatal error: stdio.h: No such file or directory").events.empty());
 }
 
+TEST_CASE("Shipped kinds: a store that no address leads to is a failed start") {
+  check({"[c10d] The client socket has failed to connect to any network address of (n1, 29500).",
+         "start", "root", Severity::error, "", ""});
+  CHECK(extract("[c10d] The client socket has failed to connect to [n1]:29500 (errno: 110 - "
+                "Connection timed out).")
+            .events.empty());
+}
+
 TEST_CASE("Shipped kinds: the scheduler's memory kill names job and step, in both wordings") {
   const Event cases[] = {
       {"slurmstepd: error: Detected 2 oom_kill events in StepId=88123.13. Some of the step tasks "
@@ -165,6 +173,44 @@ TEST_CASE("Shipped kinds: an iteration that is the training's") {
   CHECK(value_of(dino, "total_loss") == std::to_string(10.5893));
   CHECK(value_of(dino, "lr") == std::to_string(0.0004));
   CHECK_FALSE(extract("Training [1/3] of the course").iteration.has_value());
+  const Extraction global = extract(
+      "train | epoch   4 | inner iter:   0/  4 | ppo epoch:  1/ 4 | global iter:     69/   160| "
+      "tot_loss: 6.2529 | reward: -1.2725 | lr: 3.3000e-06 | time: 0.366");
+  CHECK(global.iteration == 69);
+  CHECK(value_of(global, "tot_loss") == std::to_string(6.2529));
+  CHECK(value_of(global, "reward") == std::to_string(-1.2725));
+}
+
+TEST_CASE("Shipped kinds: the place in an epoch, whatever counts the epochs") {
+  const Extraction dino = extract("Epoch: [1/100]  [2240/2502]  eta: 0:02:44  loss: 5.38 (7.54)");
+  CHECK(value_of(dino, "epoch") == "1");
+  CHECK(value_of(dino, "n") == "2240");
+  CHECK(value_of(dino, "total") == "2502");
+  const Extraction plain = extract("Train: [  50/625]  loss: 5.38 (7.54)");
+  CHECK(value_of(plain, "n") == "50");
+  CHECK(value_of(plain, "epoch") == "");
+  const Extraction old = extract("| epoch 010  2000 / 8223 loss=1.27 (1.50), wps=962, lr=0.001");
+  CHECK(value_of(old, "epoch") == "10");
+  CHECK(value_of(old, "n") == "2000");
+  CHECK(value_of(old, "total") == "8223");
+}
+
+TEST_CASE("Shipped kinds: a job step that does not start, and a test that fails") {
+  check({"srun: error: Task launch for 23.0 failed on node hpc: Job prolog failed", "start", "root",
+         Severity::error, "host", "hpc"});
+  check({"srun: error: Application launch failed: Job prolog failed", "start", "root",
+         Severity::error, "reason", "Job prolog failed"});
+  check(
+      {"srun: error: Unable to confirm allocation for job 60564: Unable to contact slurm "
+       "controller (connect failure)",
+       "start", "root", Severity::error, "job", "60564"});
+  const Extraction test = extract("gpu-n017: Test NCCL failure /src/common.cu:1291 'unhandled'");
+  CHECK(test.callsite == "/src/common.cu:1291");
+  CHECK(test.severity == Severity::error);
+  const Extraction timings = extract(
+      "NCCL INFO Init timings - ncclCommInitRank: rank 1 nranks 2 total 1.43 (kernels 0.18)");
+  CHECK(value_of(timings, "rank") == "1");
+  CHECK(value_of(timings, "nranks") == "2");
 }
 
 }  // namespace logarithm
