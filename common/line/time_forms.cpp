@@ -232,7 +232,7 @@ struct Reader {
     return (next == '/' || next == '-' || next == ' ') && two_first();
   }
 
-  // zap: 1.7725011725e+09, seconds since 1970
+  // zap: 1.7725011725e+09, seconds since 1970. Six digits at least, as all forms without colons.
   bool scientific() {
     const std::size_t begin = at;
     at += 2;
@@ -240,7 +240,7 @@ struct Reader {
     std::string digits(1, s[begin]);
     digits.append(s.substr(at, std::min<std::size_t>(size, 18)));
     at += size;
-    if (size == 0 || s.substr(at, 4) != "e+09" || is_digit(peek(4))) return false;
+    if (size < 6 || s.substr(at, 4) != "e+09" || is_digit(peek(4))) return false;
     at += 4;
     if (digits.size() < 10) digits.resize(10, '0');
     if (digits.size() > 10) digits.insert(10, 1, '.');

@@ -66,12 +66,19 @@ bool is_vllm_header(std::string_view text) {
   return false;
 }
 
-// NCCL's and UCX's lines name the host themselves: gpu-n017: gpu-n017:48213:48377 [3] text,
-// gpu-n017: [gpu-n017:48213:0:48377] text
-bool names_host_again(std::string_view text, std::string_view host) {
+// Heads of NCCL and UCX name host and process themselves, and only pdsh stands in front of them:
+// gpu-n017: gpu-n017:48213:48377 [3] text, gpu-n017: [gpu-n017:48213:0:48377] text
+bool names_process(std::string_view text) {
   Cursor in{text};
-  in.take('[');
-  return in.take(host) && in.take(':') && in.number(9) && in.take(':') && is_digit(in.peek());
+  const bool bracket = in.take('[');
+  const auto host = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 255);
+  if (host.empty() || !in.take(':') || !in.number(9) || !in.take(':') || !in.number(9)) {
+    return false;
+  }
+  if (bracket) return in.take(']') || (in.take(':') && in.number(9) && in.take(']'));
+  if (!in.take(" [")) return false;
+  in.take('-');
+  return in.number(4) && in.take("] ");
 }
 
 }  // namespace
@@ -148,7 +155,7 @@ bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
     return false;  // a task's label
   }
   if (parse_severity(host)) return true;
-  if (names_host_again(text.substr(in.at), host)) return strong = true;
+  if (names_process(text.substr(in.at))) return strong = true;
   const bool numbered = std::any_of(host.begin(), host.end(), is_digit);
   if (!in.take('[') && (!numbered || !is_digit(in.peek()))) return true;
   // DeepSpeed's time, or a rank's tag behind a word that looks like a machine's name.

@@ -92,8 +92,9 @@ const HeaderShape kShapes[] = {
      "text"},
     {"2026-03-04,05:06:07 | INFO | text", Severity::info, "", "text"},
     {"2026-03-04, 05:06:07 | ERROR | text", Severity::error, "", "text"},
-    {"1.7725011725e+09\tDEBUG\tevents\ttext\t{\"a\": 1}", Severity::debug, "", "text\t{\"a\": 1}"},
-    {"1.77250117e+09\tINFO\tsetup\ttext", Severity::info, "", "text"},
+    {"1.7725011725e+09\tDEBUG\tevents\ttext\t{\"a\": 1}", Severity::debug, "",
+     "events\ttext\t{\"a\": 1}"},
+    {"1.77250117e+09\tINFO\tsetup\ttext", Severity::info, "", "setup\ttext"},
     {"DLL 2026-03-04 05:06:07.614486 - text", Severity::unset, "", "text"},
 };
 
@@ -139,6 +140,7 @@ const std::string_view kNone[] = {
     " NOTE my_crate::mod",
     "1.5e+09 is a power of ten",
     "1.7725011725e+08\tINFO\tx",
+    "1.7e+09\tINFO\tx",
     "DLL 1 is missing",
     "08204a0a || INFO: text",
 };
@@ -190,9 +192,6 @@ TEST_CASE("More header shapes: seconds in powers of ten are the instant that the
   const auto exact = parse_header("1.7085078124461591e+09\tDEBUG\tevents\ttext");
   REQUIRE(exact.has_value());
   CHECK(exact->time->instant == 1'708'507'812'446'159'100);
-  const auto round = parse_header("1.7e+09\tDEBUG\tevents\ttext");
-  REQUIRE(round.has_value());
-  CHECK(round->time->instant == 1'700'000'000'000'000'000);
 }
 
 TEST_CASE("More header shapes: what a reader learned from other lines changes nothing") {
