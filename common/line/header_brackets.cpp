@@ -50,6 +50,7 @@ HeaderLexer::Step HeaderLexer::bracket() {
     ++items_inside_;
   }
   Step step = Step::stop;
+  bracket_end_ = close + 1;
   if (i >= close && items_inside_ > 0) step = judge_bracket(close, before, was_first);
   if (step == Step::stop) {
     header_.field_count = saved.fields;
@@ -61,7 +62,7 @@ HeaderLexer::Step HeaderLexer::bracket() {
     if (!had_file) header_.file = header_.file_line = {};
     return step;
   }
-  at_ = close + 1;
+  at_ = bracket_end_;
   return step;
 }
 
@@ -257,6 +258,17 @@ bool HeaderLexer::inside_word(std::size_t& i, std::size_t close) {
       i = end;
       return true;
     }
+    // SageMaker's hook: [2026-03-04 05:06:07.837 host.internal:22 INFO hook.py:90]
+    if (!source && place.func.empty() && items_inside_ > 0 && timed() && header_.level.empty() &&
+        is_name(place.file) && is_blank(at(i + token.size()))) {
+      const std::size_t begin = i + token.size() + 1, stop = token_end(begin);
+      if (stop < close && level_word(s_.substr(begin, stop - begin))) {
+        header_.add("host", place.file);
+        header_.add("pid", place.line, true);
+        i += token.size();
+        return true;
+      }
+    }
     const bool evident = timed() || has(kLevel);
     if (source || (evident && is_name(place.file) && !is_counted_thing(place.file))) {
       set_place(place);
@@ -303,7 +315,15 @@ HeaderLexer::Step HeaderLexer::judge_bracket(std::size_t close, std::uint32_t be
   if ((found & kPlace) != 0) {
     if (was_first && (names_inside_ > 0 || !is_source_file(header_.file))) return Step::stop;
     if (was_first) evidence_ |= kAlone;
-    return is_blank(next) || next == ':' || next == '[' || ends ? Step::strong : Step::stop;
+    if (is_blank(next) || next == ':' || next == '[' || ends) return Step::strong;
+    // CANN prints the thread behind the place: [host_cpu_engine.cc:288]947062 text
+    if (!has(kLevel) || !timed() || !is_digit(next)) return Step::stop;
+    std::size_t stop = close + 1;
+    while (is_digit(at(stop))) ++stop;
+    if (!is_blank(at(stop))) return Step::stop;
+    header_.add("tid", s_.substr(close + 1, stop - close - 1), true);
+    bracket_end_ = stop;
+    return Step::strong;
   }
   if (mention_inside_) return items_inside_ == 1 ? Step::weak : Step::stop;
   if (was_first) {

@@ -147,6 +147,15 @@ bool HeaderLexer::before_time(std::size_t next) const {
   return is_digit(at(next)) && read_time(s_, next, time) && time.has_date();
 }
 
+// glog's end of a header: `helpers.py:103]`.
+bool HeaderLexer::before_closed_place(std::size_t next) const {
+  while (is_blank(at(next))) ++next;
+  const std::size_t end = token_end(next);
+  Place place;
+  return at(end) == ']' && split_place(s_.substr(next, end - next), place) &&
+         is_source_file(place.file);
+}
+
 // Open MPI's `[host:pid] text`.
 bool HeaderLexer::text_begins_mpi(std::size_t close) const {
   const auto inner = s_.substr(at_ + 1, close - at_ - 1);
@@ -165,6 +174,16 @@ bool HeaderLexer::bullet() {
   if (at(i) != ' ' || !before_time(i)) return false;
   at_ = i + 1;
   return true;
+}
+
+// Determined names the container, by the beginning of its id: 08204a0a || INFO: text
+HeaderLexer::Step HeaderLexer::hex_id() {
+  std::size_t end = at_;
+  while (is_digit(at(end)) || (at(end) >= 'a' && at(end) <= 'f')) ++end;
+  if (!timed() || end < at_ + 8 || s_.substr(end, 3) != " ||") return Step::stop;
+  logger_ = s_.substr(at_, end - at_);
+  at_ = end;
+  return Step::weak;
 }
 
 // tracing prints what the line belongs to: `span{id=3}:inner{n=1}: target: text`, `ThreadId(01)`.

@@ -246,8 +246,9 @@ HeaderLexer::Step HeaderLexer::number() {
     header_.add("pid", digits, true);
     header_.add("tid", s_.substr(end + 1, tid - end - 1), true);
     end = tid;
+  } else if (!is_blank(at(end))) {
+    return hex_id();
   } else {
-    if (!is_blank(at(end))) return Step::stop;
     header_.add(stamped_ || has(kPid) || weak_run_ > 0 ? "tid" : "pid", digits, true);
   }
   at_ = end;

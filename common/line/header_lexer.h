@@ -97,8 +97,10 @@ class HeaderLexer {
   void inner_header();
   bool text_begins_mpi(std::size_t close) const;
   bool bullet();
+  Step hex_id();
   bool span();
   bool before_time(std::size_t next) const;
+  bool before_closed_place(std::size_t next) const;
   bool ucx(std::size_t close);
   bool parallel_rank(std::string_view name, std::string_view number);
 
@@ -137,6 +139,7 @@ class HeaderLexer {
   bool single_number_ = false, frame_ = false, letter_ = false, pid_inside_ = false,
        mention_inside_ = false, parallel_inside_ = false;
   std::string_view name_inside_;
+  std::size_t bracket_end_ = 0;  // … or of what stands directly behind it
 };
 
 }  // namespace logarithm::header

@@ -292,7 +292,9 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
     if (close == end + 1 || at(close) != ']') return Step::stop;
     header_.add("pid", s_.substr(end + 1, close - end - 1), true);
     evidence_ |= kPid;
-    logger_ = word;
+    const bool rank = word.starts_with("rank") && all_digits(word.substr(4));
+    if (rank) header_.add("rank", word.substr(4), true);
+    if (!rank) logger_ = word;
     at_ = close + 1;
     return Step::strong;
   }
@@ -325,6 +327,11 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
     const bool logger = is_logger_name(word) && (after == ':' || after == '-') && !digit_follows;
     // Android: 1234  5678 E Tag: text
     const bool tag = letter_level_ && weak_run_ > 2 && after == ':';
+    // I20260304 05:06:07 65566 dinov2 helpers.py:103] text
+    if (stamped_ && after == ' ' && before_closed_place(end)) {
+      logger_ = word;
+      return Step::weak;
+    }
     const bool apart = after == ' ' && peek_after == '[' &&
                        word.find('.') != std::string_view::npos && is_logger_name(word);
     // zap's columns: a place may follow.
@@ -343,8 +350,9 @@ HeaderLexer::Step HeaderLexer::name(std::string_view word, std::size_t end) {
     return Step::strong;
   }
   // LAUNCH ERROR 2026-03-04 05:06:07 text     trainer-0 2026-03-04 05:06:07 text
+  // … and DLLogger's own name: DLL 2026-03-04 05:06:07 - text
   if (leading && !colon && after == ' ' &&
-      (before_level(end) || (is_digit(word.back()) && before_time(end)))) {
+      (before_level(end) || ((is_digit(word.back()) || word == "DLL") && before_time(end)))) {
     logger_ = word;
     return Step::weak;
   }

@@ -116,7 +116,7 @@ struct Reader {
   }
   // What stands between a date and its clock.
   bool between() {
-    if (take(',')) return take(' ');
+    if (take(',')) return take(' ') || is_digit(peek());
     return take_any(" T_-:");
   }
 
@@ -232,6 +232,22 @@ struct Reader {
     return (next == '/' || next == '-' || next == ' ') && two_first();
   }
 
+  // zap: 1.7725011725e+09, seconds since 1970. Six digits at least, as all forms without colons.
+  bool scientific() {
+    const std::size_t begin = at;
+    at += 2;
+    const std::size_t size = run();
+    std::string digits(1, s[begin]);
+    digits.append(s.substr(at, std::min<std::size_t>(size, 18)));
+    at += size;
+    if (size < 6 || s.substr(at, 4) != "e+09" || is_digit(peek(4))) return false;
+    at += 4;
+    if (digits.size() < 10) digits.resize(10, '0');
+    if (digits.size() > 10) digits.insert(10, 1, '.');
+    std::size_t end = 0;
+    return read_epoch(digits, end, time) && end == digits.size();
+  }
+
   bool any() {
     const char c = peek();
     if (!is_digit(c)) {
@@ -243,7 +259,7 @@ struct Reader {
     }
     switch (const std::size_t digits_here = run()) {
       case 4: return year_first();
-      case 1: return clock_or_day();
+      case 1: return peek(1) == '.' ? scientific() : clock_or_day();
       case 2: return peek(2) == ':' ? clock() && zone() : two_first();
       case 6:
       case 8: return compact(digits_here);

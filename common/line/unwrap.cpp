@@ -144,7 +144,9 @@ bool read_named(std::string_view text, KnownHosts& hosts, Layer& layer) {
   const auto read = [&strong](std::string_view t, Layer& l) {
     return read_host_prefix(t, l, strong);
   };
-  if (!attempt(read, text, layer)) return attempt(read_compose, text, layer);
+  if (!attempt(read, text, layer)) {
+    return attempt(read_compose, text, layer) || attempt(read_torchx, text, layer);
+  }
   if (strong) {
     hosts.add(layer.writer);
     return true;

@@ -39,6 +39,8 @@ bool is_step(std::string_view name) {
          name == "num_updates";
 }
 
+bool separates_pairs(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|'; }
+
 bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -247,7 +249,9 @@ bool RuleRun::take_pairs(const Rule& rule) {
   bool any = false;
   for (std::size_t count = 0; count < kMaxPairs && search(*rule.each, from, pair_); ++count) {
     const auto end = static_cast<std::size_t>(pair_[0]->data() - body_.data()) + pair_[0]->size();
-    from = pair_[0]->empty() ? end + 1 : end;
+    // What separates two pairs may be asked for in front of the second too.
+    const bool separated = pair_[0]->size() > 1 && separates_pairs(body_[end - 1]);
+    from = pair_[0]->empty() ? end + 1 : end - (separated ? 1 : 0);
     const Text &key = pair_[rule.each_key], &text = pair_[rule.each_value];
     if (!key || !text || taken(*text)) continue;
     std::string name = metric_name(*key);

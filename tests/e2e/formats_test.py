@@ -4,19 +4,22 @@ expects comes out of `logarithm query --files DIR --output json`.
 
 One file per shape, so that each stream finds its own formats. `file:line` is the callsite; `ts` and
 its parts are compared with the line's time; body, msg and log with its text; a wrapper's rank with
-the line's rank; everything else with `meta`. FORMATS=FILE checks another file of shapes.
+the line's rank; everything else with `meta`. A shape may also say `time` as the line's own time
+begins, severity `ERROR+` (error or fatal) and `event` (there is one). FORMATS=FILE checks another
+file of shapes.
 """
 import collections
 import json
 import math
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
 from datetime import datetime, timezone
 
-from harness import ROOT, Cluster, cli_files
+from harness import BIN, ROOT, Cluster, cli_files
 
 SHAPES = os.environ.get("FORMATS", os.path.join(ROOT, "tests/data/formats.jsonl"))
 LEVELS = {"V": "debug", "D": "debug", "I": "info", "W": "warning", "E": "error", "F": "fatal",
@@ -93,6 +96,13 @@ def time_fits(line, text):
                 for part in ("year", "month", "day", "hour", "minute", "second") if part in wanted))
 
 
+def iso_fits(line, wanted):
+    """`wanted` is how the line's time begins; `?` is a digit that the text does not state."""
+    found = line["time"][:len(wanted)]
+    return (len(found) == len(wanted) and "derived_time" not in line.get("flags", []) and
+            all(b in ("?", a) for a, b in zip(found, wanted)))
+
+
 def mistakes(shape, line, expect):
     """What `line` lacks of `expect` (None: the optional group took no part)."""
     wrong = []
@@ -104,6 +114,8 @@ def mistakes(shape, line, expect):
             plain = ESCAPE.sub("", wanted)
             plain = json.loads(f'"{plain}"').rstrip("\n") if key == "log" else plain
             good = plain in text
+        elif key == "severity" and wanted == "ERROR+":  # no level is printed: an error or worse
+            good = line.get("severity") in ("error", "fatal")
         elif key == "severity":
             good = line.get("severity") == LEVELS.get(wanted.upper(), wanted.lower())
         elif key == "rank" and shape["group"] == "wrapper":
@@ -113,6 +125,10 @@ def mistakes(shape, line, expect):
         elif key in ("year", "month", "day", "time") and {"month", "day", "time"} <= set(expect):
             year = expect.get("year", line["time"][:4])
             good = time_fits(line, f"{year}-{int(expect['month']):02}-{expect['day']} {expect['time']}")
+        elif key == "time" and "T" in wanted:
+            good = iso_fits(line, wanted)
+        elif key == "event":
+            good = bool(line.get("events"))
         elif key in ("file", "line") and {"file", "line"} <= set(expect) or (
                 key == "line" and "module" in expect):
             good = line.get("callsite") == f"{place}:{expect['line']}"
@@ -126,6 +142,15 @@ def mistakes(shape, line, expect):
         if not good:
             wrong.append((key, wanted))
     return wrong
+
+
+def texts_with_events(path):
+    """The texts on which rules marked an event: only the agent's test-rules shows those of a file."""
+    with open(path, "rb") as text:
+        done = subprocess.run([os.path.join(BIN, "logarithm-agent"), "test-rules"], stdin=text, check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=300)
+    lines = [json.loads(line) for line in done.stdout.decode().split("\n") if line.startswith("{")]
+    return {line["text"] for line in lines if line.get("events")}
 
 
 def lines_of(shape, directory, lines):
@@ -144,7 +169,10 @@ def lines_of(shape, directory, lines):
     page = json.loads(cli_files("query", "--files", directory, "--tz", "UTC", "--output", "json",
                                 "--limit", "1000", "--direction", "forward"))
     answers = [[] for _ in lines]
+    asked = any("event" in expect for expect in [shape["expect"], *shape.get("expect_more", [])])
+    events = texts_with_events(path) if asked else ()
     for line in page["lines"]:
+        line["events"] = line["text"] in events
         offset = int(line["id"].rsplit(":", 1)[1])
         for number, (begin, end) in enumerate(ranges):
             if begin <= offset < end:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The line shapes of tests/data/unseen.jsonl: written from public issue threads and documentation by
-somebody who had not seen the rules. Every value comes out, counted as formats_test.py counts.
+"""The line shapes of tests/data/unseen.jsonl and unseen_2.jsonl: written from public issue threads and
+documentation, each set by somebody who had not seen the rules. Every value comes out, counted as
+formats_test.py counts.
 """
 import json
 import os
@@ -11,13 +12,11 @@ import unittest
 from formats_test import check
 from harness import ROOT
 
-SHAPES = os.path.join(ROOT, "tests/data/unseen.jsonl")
-
 
 class Unseen(unittest.TestCase):
-    def test_every_expected_value_comes_out(self):
+    def every_value(self, name, at_least):
         total, wrong = 0, []
-        with open(SHAPES, encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "tests/data", name), encoding="utf-8") as file:
             shapes = [json.loads(line) for line in file if line.strip()]
         with tempfile.TemporaryDirectory(prefix="lgr-unseen-") as top:
             for number, shape in enumerate(shapes):
@@ -26,9 +25,15 @@ class Unseen(unittest.TestCase):
                 wrong += [(shape["id"], *item) for item in bad]
         for shape, text, key, wanted, line in wrong:
             print(f"{shape}: {key} should be {wanted!r}\n    of {text!r}\n    got {json.dumps(line)[:700]}")
-        print(f"{total - len(wrong)} of {total} values of {len(shapes)} shapes")
-        self.assertGreater(total, 500)
+        print(f"{total - len(wrong)} of {total} values of {len(shapes)} shapes of {name}")
+        self.assertGreater(total, at_least)
         self.assertEqual(len(wrong), 0, f"{len(wrong)} of {total} values are wrong")
+
+    def test_every_expected_value_of_the_first_set_comes_out(self):
+        self.every_value("unseen.jsonl", 500)
+
+    def test_every_expected_value_of_the_second_set_comes_out(self):
+        self.every_value("unseen_2.jsonl", 400)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,21 @@ bool is_vllm_header(std::string_view text) {
   return false;
 }
 
+// Heads of NCCL and UCX name host and process themselves, and only pdsh stands in front of them:
+// gpu-n017: gpu-n017:48213:48377 [3] text, gpu-n017: [gpu-n017:48213:0:48377] text
+bool names_process(std::string_view text) {
+  Cursor in{text};
+  const bool bracket = in.take('[');
+  const auto host = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 255);
+  if (host.empty() || !in.take(':') || !in.number(9) || !in.take(':') || !in.number(9)) {
+    return false;
+  }
+  if (bracket) return in.take(']') || (in.take(':') && in.number(9) && in.take(']'));
+  if (!in.take(" [")) return false;
+  in.take('-');
+  return in.number(4) && in.take("] ");
+}
+
 }  // namespace
 
 bool read_call_prefix(std::string_view text, Layer& layer) {
@@ -111,6 +126,23 @@ bool read_compose(std::string_view text, Layer& layer) {
   return true;
 }
 
+// torchx runs torchrun without a role: `trainer/0 [1]:text` is local rank 1 of replica 0.
+bool read_torchx(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  const auto role = in.run([](char c) { return is_word(c) || c == '-'; }, 64);
+  if (role.empty() || !is_letter(role[0]) || !in.take('/')) return false;
+  const auto replica = in.number(6);
+  if (!replica || !in.take(" [")) return false;
+  layer.local_rank = in.number();
+  if (!layer.local_rank || !in.take("]:")) return false;
+  layer.add("role", role);
+  layer.add("replica", std::int64_t{*replica});
+  layer.add("local_rank", std::int64_t{*layer.local_rank});
+  layer.writer = text.substr(0, in.at);
+  layer.size = in.at;
+  return true;
+}
+
 bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
   Cursor in{text};
   const auto host = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 255);
@@ -123,6 +155,7 @@ bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
     return false;  // a task's label
   }
   if (parse_severity(host)) return true;
+  if (names_process(text.substr(in.at))) return strong = true;
   const bool numbered = std::any_of(host.begin(), host.end(), is_digit);
   if (!in.take('[') && (!numbered || !is_digit(in.peek()))) return true;
   // DeepSpeed's time, or a rank's tag behind a word that looks like a machine's name.

@@ -71,6 +71,7 @@ bool read_syslog(std::string_view text, Layer& layer);       // Mar  4 05:06:07 
 bool read_syslog_5424(std::string_view text, Layer& layer);  // <34>1 2026-…Z host app 7 id - text
 bool read_kernel_stamp(std::string_view text, Layer& layer);  // [ 123.456789] text, <6>[…
 bool read_compose(std::string_view text, Layer& layer);       // trainer-2  | text
+bool read_torchx(std::string_view text, Layer& layer);        // trainer/0 [1]:text
 bool read_kubectl(std::string_view text, Layer& layer);       // [pod/name/container] text
 bool read_call_prefix(std::string_view text, Layer& layer);   // (Actor pid=7, ip=…) text
 bool read_output_tag(std::string_view text, Layer& layer);    // [1,3]<stdout>:text, [3]<stdout>:

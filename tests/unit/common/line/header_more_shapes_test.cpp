@@ -72,6 +72,30 @@ const HeaderShape kShapes[] = {
      "", "step=120 loss=2.31"},
     {"/src/transport.cpp:420: non-zero status: 7", Severity::unset, "/src/transport.cpp:420",
      "non-zero status: 7"},
+    // Another look: a thread behind the place, ids between time and level, hosts in brackets, a
+    // name in front of glog's place, dates that a comma parts from the clock, powers of ten.
+    {"[ERROR] GE(946748,main):2026-03-04-05:06:07.739.753 [host_cpu_engine.cc:288]947062 Load: x",
+     Severity::error, "host_cpu_engine.cc:288", "Load: x"},
+    {"[INFO] GE(1,a):2026-03-04-05:06:07.739.753 [a.cc:288]9 x", Severity::info, "a.cc:288", "x"},
+    {"[2026-03-04T05:06:07.471180Z] 08204a0a || INFO: text", Severity::info, "", "text"},
+    {"[2026-03-04T05:06:07.471180Z] dc5b74e6 || WARNING: text", Severity::warning, "", "text"},
+    {"[2026-03-04T05:06:07.471180Z] || INFO: text", Severity::info, "", "text"},
+    {"2026-03-04 05:06:07,402: rank3[11406][MainThread]: INFO: composer.trainer: text",
+     Severity::info, "", "text"},
+    {"[2026-03-04 05:06:07.837 ip-10-0-227.eu-west-1.internal:22 INFO json_config.py:90] text",
+     Severity::info, "json_config.py:90", "text"},
+    {"[2026-03-04 05:06:07.837 algo-1:22 WARNING hook.py:382] text", Severity::warning,
+     "hook.py:382", "text"},
+    {"I20260304 05:06:07 65566 dinov2 helpers.py:103] text", Severity::info, "helpers.py:103",
+     "text"},
+    {"W0304 05:06:07.448120 65566 my.logger train.py:7] text", Severity::warning, "train.py:7",
+     "text"},
+    {"2026-03-04,05:06:07 | INFO | text", Severity::info, "", "text"},
+    {"2026-03-04, 05:06:07 | ERROR | text", Severity::error, "", "text"},
+    {"1.7725011725e+09\tDEBUG\tevents\ttext\t{\"a\": 1}", Severity::debug, "",
+     "events\ttext\t{\"a\": 1}"},
+    {"1.77250117e+09\tINFO\tsetup\ttext", Severity::info, "", "setup\ttext"},
+    {"DLL 2026-03-04 05:06:07.614486 - text", Severity::unset, "", "text"},
 };
 
 // The whole line stays the message.
@@ -114,6 +138,11 @@ const std::string_view kNone[] = {
     "> 5 is more than 4",
     " WARN: my_crate::mod",
     " NOTE my_crate::mod",
+    "1.5e+09 is a power of ten",
+    "1.7725011725e+08\tINFO\tx",
+    "1.7e+09\tINFO\tx",
+    "DLL 1 is missing",
+    "08204a0a || INFO: text",
 };
 
 }  // namespace
@@ -128,6 +157,41 @@ TEST_CASE("More header shapes: text that looks like them has none") {
     CAPTURE(std::string(text));
     CHECK_FALSE(parse_header(text).has_value());
   }
+}
+
+TEST_CASE("More header shapes: what stands in a header beside time, level and place is named") {
+  struct Case {
+    std::string_view text, key, value;
+  };
+  for (const Case& c : {
+           Case{"2026-03-04 05:06:07,402: rank3[11406][MainThread]: INFO: composer: text", "rank",
+                "3"},
+           Case{"2026-03-04 05:06:07,402: rank3[11406][MainThread]: INFO: composer: text", "pid",
+                "11406"},
+           Case{"2026-03-04 05:06:07,402: ranks[11406]: INFO: composer: text", "pid", "11406"},
+           Case{"[2026-03-04 05:06:07.837 algo-1:22 INFO hook.py:382] text", "host", "algo-1"},
+           Case{"[2026-03-04 05:06:07.837 algo-1:22 INFO hook.py:382] text", "pid", "22"},
+           Case{"[ERROR] GE(9,main):2026-03-04-05:06:07.739.753 [a.cc:8]947062 x", "tid", "947062"},
+       }) {
+    CAPTURE(std::string(c.text));
+    const auto header = parse_header(c.text);
+    REQUIRE(header.has_value());
+    std::string_view value;
+    for (std::size_t i = 0; i < header->field_count; ++i) {
+      if (header->fields[i].key == c.key) value = header->fields[i].value;
+    }
+    CHECK(value == c.value);
+  }
+}
+
+TEST_CASE("More header shapes: seconds in powers of ten are the instant that they say") {
+  const auto header = parse_header("1.7725011725e+09\tDEBUG\tevents\ttext");
+  REQUIRE(header.has_value());
+  REQUIRE(header->time.has_value());
+  CHECK(header->time->instant == 1'772'501'172'500'000'000);
+  const auto exact = parse_header("1.7085078124461591e+09\tDEBUG\tevents\ttext");
+  REQUIRE(exact.has_value());
+  CHECK(exact->time->instant == 1'708'507'812'446'159'100);
 }
 
 TEST_CASE("More header shapes: what a reader learned from other lines changes nothing") {

@@ -147,6 +147,23 @@ TEST_CASE("Wrappers: neighbours of the collected shapes") {
       {"[Wed Mar  4 05:06:07 2026] NVRM: x", {}, "NVRM: x", {}},
       {"2026-03-04T05:06:07.448120903Z stdout F ", {}, "", {{"flag", "F"}}},
       {"2026-03-04T05:06:07Z stderr F:tag x", {}, "x", {}},
+      {"trainer/0 [1]:[W socket.cpp:558] x",
+       {},
+       "x",
+       {{"role", "trainer"}, {"replica", "0"}, {"local_rank", "1"}}},
+      {"trainer/0 [1]:[rank9]: x", 9, "x", {{"local_rank", "1"}}},
+      {"worker-0: worker-0:19491:21059 [7] NCCL INFO x",
+       {},
+       "NCCL INFO x",
+       {{"host", "worker-0"}, {"pid", "19491"}, {"cuda_dev", "7"}}},
+      {"10.0.0.2: worker-0:19491:21059 [-1] NCCL INFO x",
+       {},
+       "NCCL INFO x",
+       {{"host", "10.0.0.2"}, {"pid", "19491"}}},
+      {"n017: [n017:48213:0:48377] ib_mlx5_log.c:177  x",
+       {},
+       " x",
+       {{"host", "n017"}, {"pid", "48213"}}},
   };
   for (const Expected& row : rows) check(row);
 }
@@ -193,6 +210,11 @@ TEST_CASE("Wrappers: what looks like one, and is text") {
            "P1 is a name",
            "P1: x",
            "epoch 3: loss 2",
+           "trainer/0 [1] x",
+           "a/b [1]: x",
+           "1/2 [3]: x",
+           "host: other:1:2 x",
+           "host: host:1 x",
        }) {
     check_plain(text);
   }

@@ -75,6 +75,21 @@ rules:
   CHECK(find(found, "iteration") == nullptr);
 }
 
+TEST_CASE("Rule set: what separates two pairs may end the one and begin the other") {
+  const std::string yaml = R"(
+rules:
+  - name: pairs
+    match: '^m '
+    each: '[ ,](?P<key>[a-z]+(?: [a-z]+)?)[:=] ?(?P<value>\d+(?:\.\d+)?)(?:[ ,]|$)'
+)";
+  const Extraction found = extract(yaml, "m loss: 1.5 logit scale: 2 a=3,b=4");
+  REQUIRE(found.meta.size() == 4);
+  CHECK(std::get<double>(find(found, "loss")->value) == 1.5);
+  CHECK(std::get<double>(find(found, "logit_scale")->value) == 2);
+  CHECK(std::get<double>(find(found, "a")->value) == 3);
+  CHECK(std::get<double>(find(found, "b")->value) == 4);
+}
+
 TEST_CASE("Rule set: a step that is carried is also the iteration") {
   const std::string head = "rules: [{name: s, match: 'step (?P<step>\\d+)', fields: {step: int}";
   const Extraction carried = extract(head + ", carry: [step]}]", "step 7");
