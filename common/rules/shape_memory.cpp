@@ -28,7 +28,7 @@ bool ShapeMemory::again(const Shape& shape) {
   return false;
 }
 
-void ShapeMemory::put(const Shape& shape, TemplateId id, std::optional<LineRecipe> recipe) {
+void ShapeMemory::put(const Shape& shape, TemplateId id, std::shared_ptr<const LineRecipe> recipe) {
   Known& known = known_[shape.key % kEntries];
   known.key = shape.key;
   known.set = shape.set;
