@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/line/digit_shape.h"
-#include "common/line/hash64.h"
 
 namespace logarithm {
 
@@ -12,7 +11,7 @@ const LineReading* LineMemory::find(std::string_view line, std::uint64_t context
   fold_digits(line, folded_);
   shape.text = std::string_view(folded_, line.size());
   shape.context = context;
-  shape.key = (hash64(shape.text) ^ context * 0x9E3779B97F4A7C15u) | 1u;
+  shape.key = (hash_shape(shape.text) ^ context * 0x9E3779B97F4A7C15u) | 1u;
   const Bucket& bucket = buckets_[(shape.key >> 1) % kBuckets];
   std::size_t alike = 0;
   for (std::size_t way = 0; way < kWays; ++way) {
@@ -23,7 +22,7 @@ const LineReading* LineMemory::find(std::string_view line, std::uint64_t context
     if (!entry.reading) {
       alike = kWays;
     } else if (entry.reading->read(line, header)) {
-      return entry.reading.get();
+      return &*entry.reading;
     }
   }
   // Where three readings do not do, a fourth one would not either.
@@ -36,9 +35,11 @@ const LineReading* LineMemory::find(std::string_view line, std::uint64_t context
   return nullptr;
 }
 
-void LineMemory::put(const Shape& shape, std::unique_ptr<LineReading> reading) {
+void LineMemory::put(const Shape& shape, std::optional<LineReading> reading) {
   Bucket& bucket = buckets_[(shape.key >> 1) % kBuckets];
-  const std::size_t way = bucket.next++ % kWays;
+  std::size_t way = 0;
+  while (way < kWays && bucket.entries[way]) ++way;
+  if (way == kWays) way = next_++ % kWays;
   bucket.keys[way] = shape.key;
   auto& entry = bucket.entries[way];
   if (!entry) entry = std::make_unique<Entry>();

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,25 +30,25 @@ class LineMemory {
   // null where none does. `context` is what else decides: rules, stream, mode.
   const LineReading* find(std::string_view line, std::uint64_t context, Shape& shape,
                           LogHeader& header);
-  // Null: lines of this shape have none.
-  void put(const Shape& shape, std::unique_ptr<LineReading> reading);
+  // Nullopt: lines of this shape have none.
+  void put(const Shape& shape, std::optional<LineReading> reading);
 
  private:
   static constexpr std::size_t kWays = 4, kBuckets = 1024, kSeen = 16384;
 
   struct Entry {
     std::uint64_t context = 0;
+    std::optional<LineReading> reading;
     std::string shape;
-    std::unique_ptr<LineReading> reading;
   };
-  struct Bucket {
+  struct alignas(64) Bucket {  // one line of the processor's cache
     std::array<std::uint64_t, kWays> keys{};
     std::array<std::unique_ptr<Entry>, kWays> entries;
-    std::uint32_t next = 0;  // which one makes room
   };
 
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> seen_;
+  std::size_t next_ = 0;  // which way makes room, where none is free
   char folded_[LineReading::kLongest];
 };
 

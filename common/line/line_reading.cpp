@@ -16,12 +16,24 @@ bool same(const PrintedTime& a, const PrintedTime& b) {
          a.uptime == b.uptime;
 }
 
-// True when digits of other values might be a time at `at`: each form has `5:0`, or six digits in a
-// row, within its 40 bytes.
-bool might_be_time(std::string_view text, std::size_t at) {
+// False when no time can be read at the probe's place, whatever digits stand there: each form has
+// `5:0`, or six digits in a row, within its 40 bytes; what begins with a letter is a month or a day
+// of the week, or one letter of glog's.
+bool might_be_time(std::string_view text, const TimeProbe& probe) {
+  using Reader = TimeProbe::Reader;
+  const std::size_t at = probe.at;
   const auto digit = [&](std::size_t i) {
     return i < text.size() && text[i] >= '0' && text[i] <= '9';
   };
+  const bool stamp = probe.reader == Reader::stamp || probe.reader == Reader::short_stamp;
+  if (stamp && !digit(at + 1)) return false;
+  if (!stamp && !digit(at)) {
+    constexpr std::string_view kNames =
+        "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun";
+    if (at + 3 > text.size() || kNames.find(text.substr(at, 3)) == std::string_view::npos) {
+      return false;
+    }
+  }
   const std::size_t end = std::min(text.size(), at + 64);
   std::size_t run = 0;
   for (std::size_t i = at; i < end; ++i) {
@@ -41,35 +53,36 @@ std::optional<LineReading> LineReading::make(std::string_view line, const Unwrap
                                              const KnownHosts& hosts) {
   LineReading out;
   if (line.size() > kLongest) return std::nullopt;
-  Unwrapper unwrapper;
   Wrapped wrapped;
   KnownHosts learned = hosts;
   DigitTrace bare(line);
-  unwrapper.unwrap(line, mode.layers, mode.accepted, mode.label, learned, wrapped);
+  out.repeats_ = trace_unwrap(line, mode, learned, wrapped, out.steps_);
   out.wrapped_ = static_cast<std::uint16_t>(wrapped.size);
-  if (wrapped.size == 0 && !line.empty() && wrappers::is_word(line[0])) {
+  const auto rest = line.substr(wrapped.size);
+  if (!rest.empty() && wrappers::is_word(rest[0])) {
     wrappers::Layer layer;
     bool strong = false;
-    if (wrappers::read_host_prefix(line, layer, strong)) {
+    if (wrappers::read_host_prefix(rest, layer, strong)) {
       out.host_size_ = static_cast<std::uint16_t>(layer.writer.size());
     }
   }
-  // Wrappers are read anew in each line; only that there are none is remembered.
   DigitTrace behind(line);
-  const auto rest = line.substr(wrapped.size);
   const auto header = parse_header(rest);
   for (const DigitTrace* trace : {&bare, &behind}) {
-    if (trace == &bare && wrapped.size > 0) continue;
+    // Wrappers that are there are read anew in each line.
+    const bool found_anew = trace == &bare && wrapped.size > 0;
     if (trace->blind()) return std::nullopt;
     for (const DigitTrace::Reading& reading : trace->readings()) {
       const TimeProbe& probe = reading.probe;
-      const bool needed =
-          probe.traits != 0 || might_be_time(line.substr(probe.begin, probe.size), probe.at);
+      const bool needed = probe.traits != 0
+                              ? !found_anew
+                              : might_be_time(line.substr(probe.begin, probe.size), probe);
       const bool known =
           std::find(out.probes_.begin(), out.probes_.end(), probe) != out.probes_.end();
       if (needed && !known) out.probes_.push_back(probe);
     }
     for (const std::uint16_t place : trace->places()) {
+      if (found_anew && place < wrapped.size) continue;
       out.digits_.emplace_back(place, line[place]);
     }
   }

@@ -9,17 +9,10 @@
 
 #include "common/line/digit_trace.h"
 #include "common/line/log_header.h"
-#include "common/line/unwrap.h"
+#include "common/line/unwrap_steps.h"
 #include "common/rules/rule_set.h"
 
 namespace logarithm {
-
-// How unwrap() is called for a line; see Unwrapper.
-struct UnwrapMode {
-  unsigned layers = 0;
-  WeakWrapper accepted = WeakWrapper::none;
-  bool label = false;
-};
 
 // What all lines of one digit shape have in common, as places in them: wrappers, header, message,
 // and what the rules know of the message. Holds for a line with other digits when the times in it
@@ -37,11 +30,16 @@ class LineReading {
   // parse_header() finds behind the wrappers, if has_header().
   bool read(std::string_view line, LogHeader& header) const;
 
-  // Bytes that unwrap() finds. Where there are none it need not run, unless knows_host().
+  // Bytes that unwrap() finds.
   std::size_t wrapped() const { return wrapped_; }
-  // `line` begins like a host's, and the host is one of `hosts`.
+  // What unwrap() finds in `line`, if not knows_host(). False when it has to be asked.
+  bool unwrap(std::string_view line, Wrapped& out) const {
+    return repeats_ && repeat_unwrap(line, steps_, out);
+  }
+  // What is behind the wrappers begins like a host's line, and the host is one of `hosts`.
   bool knows_host(std::string_view line, const KnownHosts& hosts) const {
-    return host_size_ > 0 && !hosts.hashes.empty() && hosts.contains(line.substr(0, host_size_));
+    return host_size_ > 0 && !hosts.hashes.empty() &&
+           hosts.contains(line.substr(wrapped_, host_size_));
   }
   bool has_header() const { return has_header_; }
   std::size_t message_begin() const { return wrapped_ + header_size_; }
@@ -65,6 +63,7 @@ class LineReading {
   bool take_header(std::string_view line, const LogHeader& header, const DigitTrace& trace);
   bool take_time(const PrintedTime& time, const DigitTrace& trace);
 
+  std::vector<UnwrapStep> steps_;
   std::vector<TimeProbe> probes_;
   std::vector<std::pair<std::uint16_t, char>> digits_;  // that have to be what they were
   std::vector<Field> fields_;
@@ -72,7 +71,7 @@ class LineReading {
   Span level_, file_, file_line_;
   Severity severity_ = Severity::unset;
   std::uint8_t time_from_ = kNoTime;  // which probe
-  bool has_header_ = false, report_row_ = false;
+  bool has_header_ = false, report_row_ = false, repeats_ = true;
 };
 
 }  // namespace logarithm

@@ -1,6 +1,7 @@
 #include "common/line/stream_parser.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/line/ansi.h"
 #include "common/line/event_marks.h"
@@ -122,7 +123,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     state_.parked.clear();
   }
 
-  Line& new_line() override { return out_->lines.emplace_back(); }
+  Line& new_line() override { return out_->add_line(); }
   void on_whole_gap(const Gap& gap) override { out_->gaps.push_back(gap); }
 
   // The text behind the container's wrapper, without escape sequences; `base` is where it begins in
@@ -179,16 +180,14 @@ class Parser final : public StreamParser, private Intake::Sink {
   // A line that was read: the next ones of its shape are read like it.
   void learn(std::string_view text, const Line& line, const LineOrigin& origin) {
     auto made = LineReading::make(text, unwrap_mode(line, origin), state_.hosts);
-    std::unique_ptr<LineReading> reading;
     if (made) {
       const auto body = rules_->recall(text.substr(made->message_begin()), context_.stream_name);
       if (!body) return;  // its turn comes
       made->body = *body;
       made->holds_no_secret = !has_escape(text) && !rules_->may_hold_secret(text);
       made->valid_utf8 = valid_utf8(text);
-      reading = std::make_unique<LineReading>(std::move(*made));
     }
-    memory().put(shape_, std::move(reading));
+    memory().put(shape_, std::move(made));
   }
 
   // Masks secrets and removes what is no text. Gives the text behind the container's wrapper, which
@@ -263,9 +262,7 @@ class Parser final : public StreamParser, private Intake::Sink {
   // Reads the wrappers in front of `text`, and gives the line what they say.
   void take_wrappers(Line& line, std::string_view text, const LineOrigin& origin) {
     const bool whole_line = line.transport != transport::journal_json;
-    if (known_ != nullptr && known_->wrapped() == 0) {
-      wrapped_.clear();
-    } else {
+    if (known_ == nullptr || !known_->unwrap(text, wrapped_)) {
       const UnwrapMode mode = unwrap_mode(line, origin);
       unwrapper_.unwrap(text, mode.layers, mode.accepted, mode.label, state_.hosts, wrapped_);
       if (known_ != nullptr && known_->wrapped() != wrapped_.size) known_ = nullptr;
@@ -345,9 +342,14 @@ class Parser final : public StreamParser, private Intake::Sink {
     facts.stands_alone = wrapped_.message || found_.time.has_value();
     take_found(line);
     if (header != nullptr) add_header_fields(line, *header);
-    const auto printed = merge_times(header != nullptr && header->time ? header->time : found_.time,
-                                     wrapped_.time, line.observed);
-    set_order_time(line, printed, context_, state_);
+    const std::optional<PrintedTime>& own =
+        header != nullptr && header->time ? header->time : std::as_const(found_.time);
+    // Nearly always no wrapper prints a time.
+    if (wrapped_.time) {
+      set_order_time(line, merge_times(own, wrapped_.time, line.observed), context_, state_);
+    } else {
+      set_order_time(line, own, context_, state_);
+    }
     if (join_record(line, facts, record) == Joined::complete) take_record(line, record.text);
     carry_iteration(line);
   }
@@ -474,7 +476,38 @@ class Parser final : public StreamParser, private Intake::Sink {
   std::string decoded_, stripped_;
 };
 
+constexpr std::size_t kMostSpare = 1024, kLargestSpare = 1024;
+
 }  // namespace
+
+Line& ParsedLines::add_line() {
+  Line& line = lines.emplace_back();
+  if (spare_.empty()) return line;
+  Line& old = spare_.back();
+  old.raw.clear();
+  line.raw = std::move(old.raw);
+  old.callsite.clear();
+  line.callsite = std::move(old.callsite);
+  old.meta.clear();
+  line.meta.swap(old.meta);
+  old.events.clear();
+  line.events.swap(old.events);
+  spare_.pop_back();
+  return line;
+}
+
+void ParsedLines::recycle() {
+  if (lines.size() > kMostSpare) lines.resize(kMostSpare);
+  for (Line& line : lines) {
+    if (line.raw.capacity() > kLargestSpare) std::string().swap(line.raw);
+    if (line.meta.size() * sizeof(MetaPair) > kLargestSpare)
+      std::vector<MetaPair>().swap(line.meta);
+  }
+  spare_.swap(lines);
+  lines.clear();
+  gaps.clear();
+  mappings.clear();
+}
 
 Result<std::unique_ptr<StreamParser>> StreamParser::make(StreamContext context,
                                                          const RuleSet& rules, LongLinePool& pool,
