@@ -89,12 +89,17 @@ void LiteralScanner::build() {
 void LiteralScanner::scan(std::string_view text, std::vector<std::uint8_t>& found,
                           std::vector<std::uint16_t>& hits) const {
   if (literals_.empty() || (prefilter_ && !prefilter_->may_occur(text))) return;
+  // Rows whose owners were told, the newest of some: where a text repeats itself, once is enough.
+  std::array<std::uint32_t, 32> told{};
   std::uint32_t row = 0;
   for (char c : text) {
     row = next_[row + class_of_[static_cast<unsigned char>(c)]];
     if ((row & kHit) != 0) {
       row &= ~kHit;
       const std::size_t state = (row * per_width_) >> 32;
+      std::uint32_t& known = told[state % told.size()];
+      if (known == row) continue;
+      known = row;
       for (std::uint32_t i = owners_begin_[state]; i < owners_begin_[state + 1]; ++i) {
         const std::uint16_t owner = owners_[i];
         if (found[owner] == 0) hits.push_back(owner);
