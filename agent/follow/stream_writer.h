@@ -123,12 +123,12 @@ class StreamWriter {
   std::string unfinished_;        // the bytes from there to next_read(), at most 64 KiB
   HashLadder ladder_;
   std::unique_ptr<StreamParser> parser_;
+  bool imported_ = false;
   BlockWriter block_;
   std::uint64_t block_first_ = 0;
   std::optional<MonotonicTime> first_line_at_, cut_at_;  // of this block, and of the one before
   MonotonicTime fed_at_{};
   std::optional<Waiting> waiting_;
-  ParsedLines parsed_;
   std::uint64_t bytes_ = 0, lines_ = 0;  // of this writer
   std::uint64_t taken_lines_ = 0;
 };

@@ -28,7 +28,35 @@ void keep_hex(std::string_view text, char* out) {
   }
 }
 
+std::uint64_t word_at(const char* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+__extension__ using Wide = unsigned __int128;
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
 }  // namespace
+
+std::uint64_t hash_shape(std::string_view shape) {
+  constexpr std::uint64_t kA = 0x9E3779B97F4A7C15u, kB = 0xC2B2AE3D27D4EB4Fu;
+  std::uint64_t hash = shape.size() * kA;
+  if (shape.size() < kBlock) {
+    char block[kBlock] = {};
+    if (!shape.empty()) std::memcpy(block, shape.data(), shape.size());
+    return mix(mix(word_at(block) ^ kA, word_at(block + 8) ^ kB ^ hash), kA);
+  }
+  const char* const last = shape.data() + shape.size() - kBlock;
+  for (const char* at = shape.data(); at < last; at += kBlock) {
+    hash = mix(word_at(at) ^ kA, word_at(at + 8) ^ kB ^ hash);
+  }
+  return mix(mix(word_at(last) ^ kA, word_at(last + 8) ^ kB ^ hash), kA);
+}
 
 void fold_digits(std::string_view text, char* out) {
   const std::size_t size = text.size();

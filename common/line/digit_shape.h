@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace logarithm {
@@ -11,5 +12,8 @@ namespace logarithm {
 //
 // Writes text.size() bytes to `out`, which does not overlap `text`.
 void fold_digits(std::string_view text, char* out);
+
+// Of a shape, for tables in memory. Good and quick, and no part of any format.
+std::uint64_t hash_shape(std::string_view shape);
 
 }  // namespace logarithm

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "common/line/digit_trace.h"
+
 namespace logarithm::header {
 namespace {
 
@@ -37,6 +39,7 @@ bool is_source_file(std::string_view path) {
   if (dot == std::string_view::npos || dot == 0) return false;
   const auto extension = path.substr(dot + 1);
   if (extension.empty() || extension.size() > 5) return false;
+  if (extension.size() == 3 && extension[0] == 'f') DigitTrace::watch(extension);  // f90
   switch (packed(extension)) {
     case packed("py"):
     case packed("pyx"):

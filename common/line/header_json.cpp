@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/line/digit_trace.h"
 #include "common/line/header_chars.h"
 #include "common/line/header_structured.h"
 #include "common/line/log_level.h"
@@ -160,6 +161,7 @@ struct Object {
   }
   void set_level(std::string_view value, bool text) {
     if (level) return;
+    if (!text) DigitTrace::watch(value);
     if (!text) {  // pino and bunyan: 10 (trace) … 60 (fatal)
       if (value.size() != 2 || value[1] != '0' || value[0] < '1' || value[0] > '6') return;
       header.severity = static_cast<Severity>(value[0] - '0');

@@ -1,5 +1,7 @@
 #include "common/line/header_lexer.h"
 
+#include "common/line/digit_trace.h"
+
 namespace logarithm::header {
 namespace {
 
@@ -178,9 +180,10 @@ HeaderLexer::Step HeaderLexer::time() {
   return Step::strong;
 }
 
+namespace {
+
 // Before absl is initialised the date is 0000 and the seconds count from 1970.
-bool HeaderLexer::read_stamp(std::string_view text, std::size_t& at, bool one_digit_month,
-                             PrintedTime& time) {
+bool stamp_at(std::string_view text, std::size_t& at, bool one_digit_month, PrintedTime& time) {
   auto peek = [&](std::size_t i) { return i < text.size() ? text[i] : '\0'; };
   if (!level_letter(peek(at)) || !is_digit(peek(at + 1))) return false;
   std::size_t k = at + 1, run = 0;
@@ -206,6 +209,17 @@ bool HeaderLexer::read_stamp(std::string_view text, std::size_t& at, bool one_di
   if (!is_blank(peek(k))) return false;
   at = k;
   return true;
+}
+
+}  // namespace
+
+bool HeaderLexer::read_stamp(std::string_view text, std::size_t& at, bool one_digit_month,
+                             PrintedTime& time) {
+  const auto reader = one_digit_month ? TimeProbe::Reader::short_stamp : TimeProbe::Reader::stamp;
+  return DigitTrace::follow(reader, text, at, time,
+                            [one_digit_month](std::string_view s, std::size_t& i, PrintedTime& t) {
+                              return stamp_at(s, i, one_digit_month, t);
+                            });
 }
 
 bool HeaderLexer::stamp(std::size_t& i, bool one_digit_month) {

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "common/line/digit_trace.h"
 #include "common/line/header_chars.h"
 #include "common/line/header_structured.h"
 #include "common/line/log_level.h"
@@ -167,6 +168,7 @@ bool parse_hip(std::string_view text, LogHeader& header) {
   Scan in{text};
   if (!in.take(":")) return false;
   const auto level = in.digits();
+  DigitTrace::watch(level);
   if (level.size() != 1 || level[0] < '1' || level[0] > '6' || !in.take(":")) return false;
   const auto file = in.until(" :", 80);
   in.blanks();

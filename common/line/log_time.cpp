@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "common/line/digit_trace.h"
+
 namespace logarithm {
 namespace {
 
@@ -76,7 +78,9 @@ void read_zone(std::string_view text, std::size_t& at, PrintedTime& time) {
   at = i;
 }
 
-bool read_clock(std::string_view text, std::size_t& at, PrintedTime& time) {
+namespace {
+
+bool clock_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   std::size_t i = at;
   if (!read_digits(text, i, 2, time.hour) || !read_char(text, i, ":") ||
       !read_digits(text, i, 2, time.minute) || !read_char(text, i, ":") ||
@@ -95,7 +99,7 @@ bool read_clock(std::string_view text, std::size_t& at, PrintedTime& time) {
   return true;
 }
 
-bool read_date(std::string_view text, std::size_t& at, PrintedTime& time) {
+bool date_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   std::size_t i = at;
   unsigned year = 0;
   if (!read_digits(text, i, 4, year) || i >= text.size()) return false;
@@ -109,14 +113,26 @@ bool read_date(std::string_view text, std::size_t& at, PrintedTime& time) {
   return true;
 }
 
-bool read_iso(std::string_view text, std::size_t& at, PrintedTime& time) {
+bool iso_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   std::size_t i = at;
-  if (!read_date(text, i, time) || !read_char(text, i, " T") || !read_clock(text, i, time)) {
+  if (!date_at(text, i, time) || !read_char(text, i, " T") || !clock_at(text, i, time)) {
     return false;
   }
   read_zone(text, i, time);
   at = i;
   return true;
+}
+
+}  // namespace
+
+bool read_clock(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::clock, text, at, time, clock_at);
+}
+bool read_date(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::date, text, at, time, date_at);
+}
+bool read_iso(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::iso, text, at, time, iso_at);
 }
 
 bool is_date(const PrintedTime& time) {

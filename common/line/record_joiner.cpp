@@ -125,18 +125,17 @@ bool is_traceback_frame(const OpenRecord& record, const RecordFacts& facts) {
 
 OpenRecord& record_of(ParserState& state, std::optional<std::int32_t> rank) {
   auto& parked = state.parked;
-  if (state.record.open()) {
-    if (state.record.rank == rank) return state.record;
-    cut_text(state.record.text, kParkedHead, kParkedTail);
-    parked.push_back(std::move(state.record));
-  }
+  const bool open = state.record.open();
+  if (open && state.record.rank == rank) return state.record;
+  if (open) cut_text(state.record.text, kParkedHead, kParkedTail);
   const auto found = std::find_if(parked.begin(), parked.end(),
                                   [&](const OpenRecord& record) { return record.rank == rank; });
   if (found != parked.end()) {
-    state.record = std::move(*found);
-    parked.erase(found);
+    std::swap(state.record, *found);
+    if (!open) parked.erase(found);
     return state.record;
   }
+  if (open) parked.push_back(std::move(state.record));
   if (parked.size() >= kMaxOpenRecords) {
     parked.erase(std::min_element(parked.begin(), parked.end(), [](const auto& a, const auto& b) {
       return a.last_observed < b.last_observed;

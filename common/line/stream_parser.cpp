@@ -1,11 +1,13 @@
 #include "common/line/stream_parser.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/line/ansi.h"
 #include "common/line/event_marks.h"
 #include "common/line/header_reader.h"
 #include "common/line/intake.h"
+#include "common/line/line_memory.h"
 #include "common/line/line_splitter.h"
 #include "common/line/log_header.h"
 #include "common/line/log_level.h"
@@ -47,6 +49,7 @@ class Parser final : public StreamParser, private Intake::Sink {
          ParserState state)
       : context_(std::move(context)),
         rules_(&rules),
+        rules_context_(rules.context(context_.stream_name)),
         state_(std::move(state)),
         intake_(pool, *this, intake_state(state_)),
         splitter_(pool, intake_, position, state_.piece.has_value()) {}
@@ -77,8 +80,14 @@ class Parser final : public StreamParser, private Intake::Sink {
     end_context();
   }
 
-  void set_context(StreamContext context) override { context_ = std::move(context); }
-  void set_rules(const RuleSet& rules) override { rules_ = &rules; }
+  void set_context(StreamContext context) override {
+    context_ = std::move(context);
+    rules_context_ = rules_->context(context_.stream_name);
+  }
+  void set_rules(const RuleSet& rules) override {
+    rules_ = &rules;
+    rules_context_ = rules_->context(context_.stream_name);
+  }
   std::uint64_t position() const override { return intake_.position(splitter_.position()); }
   std::uint64_t next_read() const override { return splitter_.next_read(); }
   std::string state() const override {
@@ -114,7 +123,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     state_.parked.clear();
   }
 
-  Line& new_line() override { return out_->lines.emplace_back(); }
+  Line& new_line() override { return out_->add_line(); }
   void on_whole_gap(const Gap& gap) override { out_->gaps.push_back(gap); }
 
   // The text behind the container's wrapper, without escape sequences; `base` is where it begins in
@@ -145,15 +154,69 @@ class Parser final : public StreamParser, private Intake::Sink {
     return wrapped_.weak;
   }
 
-  void on_line(Line& line, const LineOrigin& origin) override {
+  UnwrapMode unwrap_mode(const Line& line, const LineOrigin& origin) const {
+    const bool first = origin.contained || line.transport == transport::journal_json;
+    return {first ? 1u : 0u, intake_.accepted(), context_.slurm_step};
+  }
+
+  // What is known of lines like `text`, the line behind its container's wrapper.
+  void recall(std::string_view text, const Line& line, const LineOrigin& origin) {
+    known_ = nullptr;
+    shape_.worth_it = false;
+    if (rules_context_ == 0 || text.size() > LineReading::kLongest) return;
+    const UnwrapMode mode = unwrap_mode(line, origin);
+    const std::uint64_t context = rules_context_ << 4 | std::uint64_t{mode.layers} << 3 |
+                                  static_cast<std::uint64_t>(mode.accepted) << 1 |
+                                  (mode.label ? 1u : 0u);
+    known_ = memory().find(text, context, shape_, header_);
+    if (known_ != nullptr && known_->knows_host(text, state_.hosts)) known_ = nullptr;
+  }
+
+  static LineMemory& memory() {
+    thread_local LineMemory lines;
+    return lines;
+  }
+
+  // A line that was read: the next ones of its shape are read like it.
+  void learn(std::string_view text, const Line& line, const LineOrigin& origin) {
+    auto made = LineReading::make(text, unwrap_mode(line, origin), state_.hosts);
+    if (made) {
+      const auto body = rules_->recall(text.substr(made->message_begin()), context_.stream_name);
+      if (!body) return;  // its turn comes
+      made->body = *body;
+      made->holds_no_secret = !has_escape(text) && !rules_->may_hold_secret(text);
+      made->valid_utf8 = valid_utf8(text);
+    }
+    memory().put(shape_, std::move(made));
+  }
+
+  // Masks secrets and removes what is no text. Gives the text behind the container's wrapper, which
+  // begins at `base`.
+  std::string_view inspect(Line& line, const LineOrigin& origin, std::size_t& base) {
     // Secrets are gone before anything looks at the line.
     if (rules_->redacts()) redact(line, origin.prefix, *rules_, secrets_, out_->gaps);
     bool escapes = false;
-    std::size_t base = 0;
     const std::string_view text = plain_text(line, origin, escapes, base);
     if (escapes) line.flags |= line_flag::ansi;
     if (!valid_utf8(line.transport == transport::plain ? std::string_view(line.raw) : text)) {
       line.flags |= line_flag::invalid_utf8;
+    }
+    return text;
+  }
+
+  void on_line(Line& line, const LineOrigin& origin) override {
+    std::size_t base = 0;
+    std::string_view text;
+    // A line of a known shape may be known to hold no secret and no escape sequence.
+    const bool bare = line.transport == transport::plain && origin.prefix == 0;
+    if (bare) recall(line.raw, line, origin);
+    if (bare && known_ != nullptr && known_->holds_no_secret) {
+      text = line.raw;
+      if (!known_->valid_utf8) line.flags |= line_flag::invalid_utf8;
+    } else {
+      text = inspect(line, origin, base);
+      if (!bare || line.has(line_flag::redacted)) recall(text, line, origin);
+      if (line.has(line_flag::redacted | line_flag::ansi)) shape_.worth_it = false;
     }
     if (origin.flag != '\0') line.meta.push_back({"flag", std::string(1, origin.flag), false});
     line.text_begin = line.header_begin = line.body_begin = static_cast<std::uint32_t>(base);
@@ -161,11 +224,14 @@ class Parser final : public StreamParser, private Intake::Sink {
     const auto output = static_cast<std::size_t>(origin.output);
     std::optional<OpenPiece>& left = state_.pieces_left[output];
     if (origin.bytes_glued && state_.piece) {
+      known_ = nullptr;
       read_glued(line, text, *state_.piece, origin);
     } else if (origin.piece_glued && left) {
+      known_ = nullptr;
       read_glued(line, text, *left, origin);
     } else {
       read_line(line, text, origin);
+      if (known_ == nullptr && shape_.worth_it) learn(text, line, origin);
     }
     state_.piece.reset();
     if (origin.continues) {
@@ -196,8 +262,11 @@ class Parser final : public StreamParser, private Intake::Sink {
   // Reads the wrappers in front of `text`, and gives the line what they say.
   void take_wrappers(Line& line, std::string_view text, const LineOrigin& origin) {
     const bool whole_line = line.transport != transport::journal_json;
-    unwrapper_.unwrap(text, origin.contained || !whole_line ? 1 : 0, intake_.accepted(),
-                      context_.slurm_step, state_.hosts, wrapped_);
+    if (known_ == nullptr || !known_->unwrap(text, wrapped_)) {
+      const UnwrapMode mode = unwrap_mode(line, origin);
+      unwrapper_.unwrap(text, mode.layers, mode.accepted, mode.label, state_.hosts, wrapped_);
+      if (known_ != nullptr && known_->wrapped() != wrapped_.size) known_ = nullptr;
+    }
     line.text_begin += static_cast<std::uint32_t>(wrapped_.text_begin);
     line.header_begin += static_cast<std::uint32_t>(wrapped_.size);
     if (wrapped_.output != Output::unset) line.output = wrapped_.output;
@@ -245,14 +314,20 @@ class Parser final : public StreamParser, private Intake::Sink {
     facts.rank = state_.writers[static_cast<std::size_t>(origin.output)].lane;
     text.remove_prefix(wrapped_.size);
     line.body_begin = line.header_begin;
-    const auto header = headers_.read(text);
-    if (header) take_header(line, *header);
+    std::optional<LogHeader> read;
+    const LogHeader* header = nullptr;
+    if (known_ != nullptr) {
+      header = known_->has_header() ? &header_ : nullptr;
+    } else if ((read = headers_.read(text))) {
+      header = &*read;
+    }
+    if (header != nullptr) take_header(line, *header);
     if (line.severity == Severity::unset) line.severity = wrapped_.severity;
-    if (!header && line.severity == Severity::unset && wrapped_.text_begin > 0) {
+    if (header == nullptr && line.severity == Severity::unset && wrapped_.text_begin > 0) {
       line.severity = sender_level(text);
     }
-    facts.has_header = header.has_value();
-    facts.report_row = header && header->report_row;
+    facts.has_header = header != nullptr;
+    facts.report_row = header != nullptr && header->report_row;
     facts.body = text.substr(line.body_begin - line.header_begin);
     OpenRecord& record = record_of(state_, facts.rank);
 
@@ -266,10 +341,15 @@ class Parser final : public StreamParser, private Intake::Sink {
     facts.has_iteration = found_.iteration.has_value();
     facts.stands_alone = wrapped_.message || found_.time.has_value();
     take_found(line);
-    if (header) add_header_fields(line, *header);
-    const auto printed = merge_times(header && header->time ? header->time : found_.time,
-                                     wrapped_.time, line.observed);
-    set_order_time(line, printed, context_, state_);
+    if (header != nullptr) add_header_fields(line, *header);
+    const std::optional<PrintedTime>& own =
+        header != nullptr && header->time ? header->time : std::as_const(found_.time);
+    // Nearly always no wrapper prints a time.
+    if (wrapped_.time) {
+      set_order_time(line, merge_times(own, wrapped_.time, line.observed), context_, state_);
+    } else {
+      set_order_time(line, own, context_, state_);
+    }
     if (join_record(line, facts, record) == Joined::complete) take_record(line, record.text);
     carry_iteration(line);
   }
@@ -328,7 +408,12 @@ class Parser final : public StreamParser, private Intake::Sink {
   }
 
   void extract(Line& line, std::string_view body) {
-    line.template_id = rules_->read(body, context_.stream_name, found_);
+    if (known_ == nullptr) {
+      line.template_id = rules_->read(body, context_.stream_name, found_);
+      return;
+    }
+    rules_->read_known(known_->body, body, context_.stream_name, found_);
+    line.template_id = known_->body.id;
   }
 
   void take_found(Line& line) {
@@ -374,10 +459,14 @@ class Parser final : public StreamParser, private Intake::Sink {
 
   StreamContext context_;
   const RuleSet* rules_;
+  std::uint64_t rules_context_;
   ParserState state_;
   Intake intake_;
   LineSplitter splitter_;
   HeaderReader headers_;
+  const LineReading* known_ = nullptr;  // of the line at hand
+  LineMemory::Shape shape_;
+  LogHeader header_;  // as known_ gives it
   UnixNanos observed_ = 0;
   ParsedLines* out_ = nullptr;
   Extraction found_;
@@ -387,7 +476,38 @@ class Parser final : public StreamParser, private Intake::Sink {
   std::string decoded_, stripped_;
 };
 
+constexpr std::size_t kMostSpare = 1024, kLargestSpare = 1024;
+
 }  // namespace
+
+Line& ParsedLines::add_line() {
+  Line& line = lines.emplace_back();
+  if (spare_.empty()) return line;
+  Line& old = spare_.back();
+  old.raw.clear();
+  line.raw = std::move(old.raw);
+  old.callsite.clear();
+  line.callsite = std::move(old.callsite);
+  old.meta.clear();
+  line.meta.swap(old.meta);
+  old.events.clear();
+  line.events.swap(old.events);
+  spare_.pop_back();
+  return line;
+}
+
+void ParsedLines::recycle() {
+  if (lines.size() > kMostSpare) lines.resize(kMostSpare);
+  for (Line& line : lines) {
+    if (line.raw.capacity() > kLargestSpare) std::string().swap(line.raw);
+    if (line.meta.size() * sizeof(MetaPair) > kLargestSpare)
+      std::vector<MetaPair>().swap(line.meta);
+  }
+  spare_.swap(lines);
+  lines.clear();
+  gaps.clear();
+  mappings.clear();
+}
 
 Result<std::unique_ptr<StreamParser>> StreamParser::make(StreamContext context,
                                                          const RuleSet& rules, LongLinePool& pool,

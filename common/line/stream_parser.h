@@ -47,6 +47,15 @@ struct ParsedLines {
     ProcessMapping mapping;
   };
   std::vector<Mapped> mappings;
+
+  // A new line at the end.
+  Line& add_line();
+  // Empties all of it. The lines' memory is kept for the next ones, up to about a MiB: where every
+  // stream has ParsedLines of its own, clear the vectors instead.
+  void recycle();
+
+ private:
+  std::vector<Line> spare_;
 };
 
 // Bytes of one stream -> lines: split, unwrap, header, rules, template. Pure: no clock, no I/O.

@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "common/line/digit_trace.h"
 #include "common/line/log_time.h"
 
 // The forms of a time that loggers print; README.md, "Times", lists them.
@@ -270,7 +271,9 @@ struct Reader {
 
 }  // namespace
 
-bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
+namespace {
+
+bool epoch_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   std::size_t i = at;
   std::uint64_t read = 0;  // 19 digits fit, whatever they are
   for (; i < text.size() && is_digit(text[i]) && i - at < 19; ++i) {
@@ -302,13 +305,22 @@ bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
   return true;
 }
 
-bool read_time(std::string_view text, std::size_t& at, PrintedTime& time) {
+bool time_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   Reader reader{text, at, {}};
   if (!reader.any() || !is_date(reader.time)) return false;
   if (!reader.time.has_date() && (reader.time.year || reader.time.day != 0)) return false;
   at = reader.at;
   time = reader.time;
   return true;
+}
+
+}  // namespace
+
+bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::epoch, text, at, time, epoch_at);
+}
+bool read_time(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::time, text, at, time, time_at);
 }
 
 }  // namespace logarithm

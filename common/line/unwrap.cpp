@@ -1,8 +1,10 @@
 #include "common/line/unwrap.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "common/line/hash64.h"
+#include "common/line/unwrap_steps.h"
 #include "common/line/wrappers/cursor.h"
 
 namespace logarithm {
@@ -87,10 +89,21 @@ class Merge {
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
+using Reader = bool (*)(std::string_view, Layer&);
+
+// Who read the last layer; null: the stream's hosts decided.
+thread_local Reader last_reader = nullptr;
+
 template <typename Read>
 bool attempt(Read read, std::string_view text, Layer& layer) {
   layer.clear();
-  return read(text, layer);
+  if (!read(text, layer)) return false;
+  if constexpr (std::is_convertible_v<Read, Reader>) {
+    last_reader = read;
+  } else {
+    last_reader = nullptr;
+  }
+  return true;
 }
 
 // Those that begin with a bracket, by what comes behind it.
@@ -209,29 +222,67 @@ void Wrapped::clear() {
   weak = WeakWrapper::none;
 }
 
-void Unwrapper::unwrap(std::string_view text, unsigned layers, WeakWrapper accepted, bool label,
-                       KnownHosts& hosts, Wrapped& out) {
+namespace {
+
+// `each` is called for every layer that is taken.
+template <typename Each>
+void peel(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Layer& layer,
+          Wrapped& out, Each each) {
   out.clear();
   if (text.empty()) return;
   Merge merge(out);
   Stage stage = Stage::cluster;
   bool any = false;
-  while (layers < kMostLayers && out.size < text.size()) {
+  unsigned layers = mode.layers;
+  while (layers < Unwrapper::kMostLayers && out.size < text.size()) {
     const std::string_view rest = text.substr(out.size);
     Stage next = stage;
     // A rank's own prefix first: a template could look the same.
-    if (!read_strong(rest, stage, hosts, layer_, next)) {
-      const WeakWrapper weak = read_weak(rest, stage, layer_, next);
+    if (!read_strong(rest, stage, hosts, layer, next)) {
+      const WeakWrapper weak = read_weak(rest, stage, layer, next);
       if (weak == WeakWrapper::none) break;
       if (out.weak == WeakWrapper::none) out.weak = weak;
-      if (weak != accepted && !(label && weak == WeakWrapper::task_label)) break;
+      if (weak != mode.accepted && !(mode.label && weak == WeakWrapper::task_label)) break;
     }
-    merge.take(layer_);
+    each(out.size, layer.size);
+    merge.take(layer);
     any = true;
     ++layers;
     stage = std::max(stage, next);
   }
   if (any) merge.finish();
+}
+
+}  // namespace
+
+void Unwrapper::unwrap(std::string_view text, unsigned layers, WeakWrapper accepted, bool label,
+                       KnownHosts& hosts, Wrapped& out) {
+  peel(text, {layers, accepted, label}, hosts, layer_, out, [](std::size_t, std::size_t) {});
+}
+
+bool trace_unwrap(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Wrapped& out,
+                  std::vector<UnwrapStep>& steps) {
+  Layer layer;
+  bool known = text.size() <= 0xFFFF;
+  peel(text, mode, hosts, layer, out, [&](std::size_t begin, std::size_t size) {
+    known = known && last_reader != nullptr;
+    steps.push_back(
+        {last_reader, static_cast<std::uint16_t>(begin), static_cast<std::uint16_t>(size)});
+  });
+  return known;
+}
+
+bool repeat_unwrap(std::string_view text, const std::vector<UnwrapStep>& steps, Wrapped& out) {
+  thread_local Layer layer;
+  out.clear();
+  Merge merge(out);
+  for (const UnwrapStep& step : steps) {
+    layer.clear();
+    if (!step.read(text.substr(step.begin), layer) || layer.size != step.size) return false;
+    merge.take(layer);
+  }
+  if (!steps.empty()) merge.finish();
+  return true;
 }
 
 }  // namespace logarithm

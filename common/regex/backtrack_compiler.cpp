@@ -156,6 +156,16 @@ class BacktrackCompiler {
         out_.texts_[steps[1].index] != out_.prefix_) {
       return;
     }
+    if (steps[2].op == Op::choice) {
+      ByteSet any;
+      for (std::uint32_t i = 0; i < steps[2].count; ++i) {
+        const Backtracker::Branch& branch = out_.branches_[steps[2].index + i];
+        if (branch.may_be_empty) return;
+        any.add(out_.sets_[branch.first]);
+      }
+      out_.behind_prefix_ = set_number(any);
+      return;
+    }
     const bool reads =
         steps[2].op == Op::byte ||
         ((steps[2].op == Op::run || steps[2].op == Op::run_back) && steps[2].least > 0);

@@ -14,9 +14,19 @@ bool is_word(unsigned char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+// The first and the last byte are known to be the same.
+bool same_middle(const char* text, const std::string& wanted) {
+  for (std::size_t i = 1; i + 1 < wanted.size(); ++i) {
+    if (text[i] != wanted[i]) return false;
+  }
+  return true;
+}
+
 // Where `wanted` stands first at or behind `from`: where its first and last byte stand at the same
-// time, 16 places at once. memmem() makes a table for every call.
-std::size_t find_text(std::string_view text, const std::string& wanted, std::size_t from) {
+// time, 16 places at once; memmem() makes a table for every call. `fits(at)` may refuse a place.
+template <typename Fits>
+std::size_t find_text(std::string_view text, const std::string& wanted, std::size_t from,
+                      Fits fits) {
   using Bytes = unsigned char __attribute__((vector_size(16)));
   const std::size_t size = wanted.size();
   const char* data = text.data();
@@ -34,11 +44,13 @@ std::size_t find_text(std::string_view text, const std::string& wanted, std::siz
       for (std::uint64_t bits = halves[half] & 0x0101010101010101u; bits != 0; bits &= bits - 1) {
         const std::size_t at =
             from + 8 * half + static_cast<std::size_t>(std::countr_zero(bits)) / 8;
-        if (std::memcmp(data + at, wanted.data(), size) == 0) return at;
+        if (same_middle(data + at, wanted) && fits(at)) return at;
       }
     }
   }
-  return text.find(wanted, from);
+  from = text.find(wanted, from);
+  while (from != std::string_view::npos && !fits(from)) from = text.find(wanted, from + 1);
+  return from;
 }
 
 }  // namespace
@@ -129,14 +141,12 @@ class BacktrackRun {
     const std::int32_t behind = program_.behind_prefix_;
     const std::string_view text(reinterpret_cast<const char*>(text_),
                                 static_cast<std::size_t>(size_));
-    for (;; ++at) {
-      const std::size_t found = find_text(text, prefix, static_cast<std::size_t>(at));
-      if (found == std::string_view::npos) return -1;
-      at = static_cast<std::int32_t>(found);
-      if (behind < 0) return at;
-      const bool fits = at + size < size_ && has(static_cast<std::uint16_t>(behind), at + size);
-      if (fits) return at;
-    }
+    const std::size_t found =
+        find_text(text, prefix, static_cast<std::size_t>(at), [&](std::size_t place) {
+          const auto next = static_cast<std::int32_t>(place) + size;
+          return behind < 0 || (next < size_ && has(static_cast<std::uint16_t>(behind), next));
+        });
+    return found == std::string_view::npos ? -1 : static_cast<std::int32_t>(found);
   }
 
   bool may_begin(std::int32_t at) const {

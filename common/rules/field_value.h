@@ -9,7 +9,7 @@
 
 namespace logarithm {
 
-enum class FieldType { integer, floating, string, int_thousands, time };
+enum class FieldType : unsigned char { integer, floating, string, int_thousands, time };
 
 // "int", "float", "string", "int_thousands", "time".
 std::optional<FieldType> parse_field_type(std::string_view word);

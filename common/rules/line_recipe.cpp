@@ -57,51 +57,64 @@ bool set_part(ProcessMapping& mapping, MappingPart part, std::string_view text) 
   return true;
 }
 
+// False when the value is not what it was.
+template <typename Value>
+bool LineRecipe::take(const Step& step, const Value& value, Extraction& out) const {
+  if (value.has_value() != step.must) return false;
+  if (value && step.gives == Gives::meta) out.meta[step.pair].value = *value;
+  return true;
+}
+
+bool LineRecipe::run_duration(const Step& step, std::string_view body, Extraction& out) const {
+  const Duration found =
+      read_duration(body.substr(step.begin, step.size), body.substr(step.begin + step.size));
+  const auto size = static_cast<std::int64_t>(found.size);
+  return found.there && std::get<std::int64_t>(factors_[step.factor]) == size &&
+         take(step, found.seconds, out);
+}
+
+bool LineRecipe::run(const Step& step, std::string_view body, Extraction& out) const {
+  const std::string_view text = body.substr(step.begin, step.size);
+  switch (step.reads) {
+    case Reads::nothing: return true;
+    case Reads::field: set_field(out.meta[step.pair].value, step.type, text); return true;
+    case Reads::pair: return take(step, pair_value(text), out);
+    case Reads::step: return take(step, parse_int(text, true), out);
+    case Reads::entry_int: return take(step, parse_int(text), out);
+    case Reads::entry_real: return take(step, parse_double(text), out);
+    case Reads::small: return set_part(*out.mapping, step.part, text) == step.must;
+    case Reads::duration: return run_duration(step, body, out);
+    case Reads::scaled: {
+      auto value = pair_value(text);
+      if (value) *value *= std::get<double>(factors_[step.factor]);
+      return take(step, value, out);
+    }
+    case Reads::iteration: {
+      const auto value = iteration_of(text);
+      if (step.gives == Gives::iteration) out.iteration = value;
+      return value.has_value() == step.must;
+    }
+    case Reads::time: {
+      const auto value = parse_time(text);
+      if (step.gives == Gives::time) out.time = value;
+      return value.has_value() == step.must;
+    }
+  }
+  return false;
+}
+
 bool LineRecipe::read(std::string_view body, Extraction& out) const {
   for (const auto& [place, digit] : digits_) {
     if (body[place] != digit) return false;
   }
   out.clear();
   if (maps_) out.mapping.emplace();
-  // Room for what a header says too.
-  if (pairs_ > 0) out.meta.reserve(pairs_ + 3);
-  const auto add = [&out](const RecipeStep& step) -> MetaValue& {
-    MetaPair& pair = out.meta.emplace_back();
-    pair.key = step.key;
-    pair.point = step.point;
-    return pair.value;
-  };
-  // False when the value is not what it was.
-  const auto take = [&add](const RecipeStep& step, const auto& value) {
-    if (value.has_value() != step.must) return false;
-    if (value && step.gives == Gives::meta) add(step) = *value;
-    return true;
-  };
-  for (const RecipeStep& step : steps_) {
-    const std::string_view text = body.substr(step.begin, step.size);
-    bool same = true;
-    switch (step.reads) {
-      case Reads::nothing: add(step) = step.value; break;
-      case Reads::field: set_field(add(step), step.type, text); break;
-      case Reads::pair: same = take(step, pair_value(text)); break;
-      case Reads::step: same = take(step, parse_int(text, true)); break;
-      case Reads::entry_int: same = take(step, parse_int(text)); break;
-      case Reads::entry_real: same = take(step, parse_double(text)); break;
-      case Reads::iteration: {
-        const auto value = iteration_of(text);
-        same = value.has_value() == step.must;
-        if (step.gives == Gives::iteration) out.iteration = value;
-        break;
-      }
-      case Reads::small: same = set_part(*out.mapping, step.part, text) == step.must; break;
-      case Reads::time: {
-        const auto value = parse_time(text);
-        same = value.has_value() == step.must;
-        if (step.gives == Gives::time) out.time = value;
-        break;
-      }
-    }
-    if (!same) return false;
+  if (!pairs_.empty()) {
+    out.meta.reserve(pairs_.size() + 3);  // room for what a header says too
+    out.meta.insert(out.meta.end(), pairs_.begin(), pairs_.end());
+  }
+  for (const Step& step : steps_) {
+    if (!run(step, body, out)) return false;
   }
   out.severity = severity_;
   out.carry_iteration = carry_iteration_;
@@ -114,8 +127,44 @@ bool LineRecipe::read(std::string_view body, Extraction& out) const {
   return true;
 }
 
+// False where a number is too large, or `found` is not what the steps give.
+bool LineRecipe::pack(const std::vector<RecipeStep>& steps, const Extraction& found) {
+  constexpr std::size_t kMost = 0xFFFF, kMostPairs = 0xFF;
+  for (const RecipeStep& from : steps) {
+    const bool gives = from.gives == Gives::meta;
+    if (gives) {
+      if (pairs_.size() >= found.meta.size() || pairs_.size() >= kMostPairs ||
+          found.meta[pairs_.size()].key != from.key) {
+        return false;
+      }
+      MetaPair& pair = pairs_.emplace_back(found.meta[pairs_.size()]);
+      // What is read anew need not be kept.
+      if (from.reads != Reads::nothing && pair.value.index() == 2) pair.value = std::string();
+      if (from.reads == Reads::nothing) continue;
+    }
+    Step& step = steps_.emplace_back();
+    step.reads = from.reads;
+    step.gives = from.gives;
+    step.must = from.must;
+    step.type = from.type;
+    step.part = from.part;
+    if (gives) step.pair = static_cast<std::uint8_t>(pairs_.size() - 1);
+    if (from.reads == Reads::duration || from.reads == Reads::scaled) {
+      if (factors_.size() > 0xFF) return false;
+      step.factor = static_cast<std::uint8_t>(factors_.size());
+      factors_.push_back(from.value);
+    }
+    if (from.begin > kMost || from.size > kMost) return false;
+    step.begin = static_cast<std::uint16_t>(from.begin);
+    step.size = static_cast<std::uint16_t>(from.size);
+  }
+  steps_.shrink_to_fit();
+  pairs_.shrink_to_fit();
+  return pairs_.size() == found.meta.size();
+}
+
 RecipeStep& RecipeWriter::add(Reads reads, std::string_view text) {
-  RecipeStep& step = recipe_.steps_.emplace_back();
+  RecipeStep& step = steps_.emplace_back();
   step.reads = reads;
   // Only what lies in the body can be found again.
   if (text.data() < body_.data() || text.data() + text.size() > body_.data() + body_.size()) {
@@ -139,10 +188,30 @@ void RecipeWriter::give(Reads reads, std::string_view text, std::string_view key
 }
 
 void RecipeWriter::give(std::string_view key, const MetaValue& value) {
-  RecipeStep& step = recipe_.steps_.emplace_back();
+  RecipeStep& step = steps_.emplace_back();
   step.gives = Gives::meta;
   step.key = key;
   step.value = value;
+}
+
+void RecipeWriter::look(std::string_view text, const Duration& found) {
+  RecipeStep& step = add(Reads::duration, text);
+  step.must = found.seconds.has_value();
+  step.value = static_cast<std::int64_t>(found.size);
+}
+
+void RecipeWriter::give_duration(std::string_view text, const Duration& found,
+                                 std::string_view key) {
+  look(text, found);
+  steps_.back().gives = Gives::meta;
+  steps_.back().key = key;
+}
+
+void RecipeWriter::give_scaled(std::string_view text, double scale, std::string_view key) {
+  RecipeStep& step = add(Reads::scaled, text);
+  step.gives = Gives::meta;
+  step.key = key;
+  step.value = scale;
 }
 
 void RecipeWriter::iteration(std::string_view text) {
@@ -172,7 +241,7 @@ void RecipeWriter::mapping(MappingPart part, std::string_view text, bool found) 
 
 void RecipeWriter::callsite(std::string_view file, std::string_view line) {
   const RecipeStep at_file = add(Reads::nothing, file), at_line = add(Reads::nothing, line);
-  recipe_.steps_.resize(recipe_.steps_.size() - 2);
+  steps_.resize(steps_.size() - 2);
   recipe_.has_callsite_ = true;
   recipe_.file_begin_ = at_file.begin;
   recipe_.file_size_ = at_file.size;
@@ -184,16 +253,10 @@ std::optional<LineRecipe> RecipeWriter::finish(const Extraction& found) {
   // A mapping that names no rank is none.
   if (!usable_ || watch_.all() || recipe_.maps_ != found.mapping.has_value()) return std::nullopt;
   for (const std::uint32_t place : watch_.places()) {
-    recipe_.digits_.emplace_back(place, body_[place]);
+    if (place > 0xFFFF) return std::nullopt;
+    recipe_.digits_.emplace_back(static_cast<std::uint16_t>(place), body_[place]);
   }
-  std::size_t pair = 0;
-  for (RecipeStep& step : recipe_.steps_) {
-    if (step.gives != Gives::meta) continue;
-    if (pair >= found.meta.size() || found.meta[pair].key != step.key) return std::nullopt;
-    step.point = found.meta[pair++].point;
-  }
-  if (pair != found.meta.size()) return std::nullopt;
-  recipe_.pairs_ = pair;
+  if (!recipe_.pack(steps_, found)) return std::nullopt;
   recipe_.severity_ = found.severity;
   recipe_.carry_iteration_ = found.carry_iteration;
   recipe_.events_ = found.events;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/regex/digit_watch.h"
+#include "common/rules/duration.h"
 #include "common/rules/field_value.h"
 #include "common/rules/rule_set.h"
 
@@ -37,14 +38,15 @@ struct RecipeStep {
     time,       // parse_time
     entry_int,  // of a dictionary: parse_int
     entry_real,
-    small,  // small_int
+    small,     // small_int
+    duration,  // read_duration, of which `value` is the size
+    scaled,    // pair_value, times `value`
   };
   enum class Gives : std::uint8_t { nothing, meta, iteration, time, mapping };
 
   Reads reads = Reads::nothing;
   Gives gives = Gives::nothing;
   bool must = true;  // whether it was such a value, and has to be again
-  bool point = false;
   FieldType type = FieldType::string;
   MappingPart part = MappingPart::none;
   std::uint32_t begin = 0, size = 0;  // of the text
@@ -63,9 +65,28 @@ class LineRecipe {
  private:
   friend class RecipeWriter;
 
-  std::vector<RecipeStep> steps_;
-  std::vector<std::pair<std::uint32_t, char>> digits_;  // that have to be what they were
-  std::size_t pairs_ = 0;                               // steps that give metadata
+  // A step, small: there are thousands of recipes.
+  struct Step {
+    RecipeStep::Reads reads = RecipeStep::Reads::nothing;
+    RecipeStep::Gives gives = RecipeStep::Gives::nothing;
+    bool must = true;
+    FieldType type = FieldType::string;
+    MappingPart part = MappingPart::none;
+    std::uint8_t pair = 0;              // which of pairs_ it gives
+    std::uint8_t factor = 0;            // which of factors_
+    std::uint16_t begin = 0, size = 0;  // of the text
+  };
+
+  bool pack(const std::vector<RecipeStep>& steps, const Extraction& found);
+  bool run(const Step& step, std::string_view body, Extraction& out) const;
+  template <typename Value>
+  bool take(const Step& step, const Value& value, Extraction& out) const;
+  bool run_duration(const Step& step, std::string_view body, Extraction& out) const;
+
+  std::vector<Step> steps_;
+  std::vector<MetaPair> pairs_;  // what comes out, but for the values that are read
+  std::vector<MetaValue> factors_;
+  std::vector<std::pair<std::uint16_t, char>> digits_;  // that have to be what they were
   std::optional<Severity> severity_;
   bool carry_iteration_ = false;
   bool has_callsite_ = false, maps_ = false;
@@ -84,6 +105,10 @@ class RecipeWriter {
   // What rules made of `text` depends on its digits.
   void watch(std::string_view text);
 
+  // A clock or a duration that begins with `text`.
+  void look(std::string_view text, const Duration& found);
+  void give_duration(std::string_view text, const Duration& found, std::string_view key);
+  void give_scaled(std::string_view text, double scale, std::string_view key);
   // A value that was looked for in `text`.
   void look(RecipeStep::Reads reads, std::string_view text, bool found);
   // It gave the newest pair of metadata, whose key is `key`.
@@ -104,6 +129,7 @@ class RecipeWriter {
   std::string_view body_;
   bool usable_ = true;
   DigitWatch watch_;
+  std::vector<RecipeStep> steps_;
   LineRecipe recipe_;
 };
 

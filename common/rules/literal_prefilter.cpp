@@ -105,15 +105,15 @@ bool LiteralPrefilter::may_occur(std::string_view text) const {
   first += anchors_[0];
   second += anchors_[anchors_.size() > 1 ? 1 : 0];
   third += anchors_.back();
-  for (std::size_t at = 0; at < text.size(); at += kBlock) {
-    Bytes bytes{};
-    std::memcpy(&bytes, text.data() + at, std::min(kBlock, text.size() - at));
+  const auto look = [&](const char* block, std::size_t at) {
+    Bytes bytes;
+    std::memcpy(&bytes, block, kBlock);
     bytes |= 0x20;
     const Bytes found =
         reinterpret_cast<Bytes>((bytes == first) | (bytes == second) | (bytes == third));
     std::uint64_t halves[2];
     std::memcpy(halves, &found, sizeof halves);
-    if ((halves[0] | halves[1]) == 0) continue;
+    if ((halves[0] | halves[1]) == 0) return false;
     for (std::size_t half = 0; half < 2; ++half) {
       for (std::uint64_t bits = halves[half] & 0x0101010101010101u; bits != 0; bits &= bits - 1) {
         const std::size_t place =
@@ -121,8 +121,16 @@ bool LiteralPrefilter::may_occur(std::string_view text) const {
         if (place < text.size() && stands_at(text, place)) return true;
       }
     }
+    return false;
+  };
+  std::size_t at = 0;
+  for (; at + kBlock <= text.size(); at += kBlock) {
+    if (look(text.data() + at, at)) return true;
   }
-  return false;
+  if (at == text.size()) return false;
+  char rest[kBlock] = {};
+  std::memcpy(rest, text.data() + at, text.size() - at);
+  return look(rest, at);
 }
 
 }  // namespace logarithm

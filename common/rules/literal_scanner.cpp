@@ -33,7 +33,7 @@ void LiteralScanner::build() {
 
   constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   std::vector<std::vector<std::uint32_t>> trie{std::vector<std::uint32_t>(width_, kNone)};
-  owners_.assign(1, {});
+  std::vector<std::vector<std::uint32_t>> owners(1);
   for (const Literal& literal : literals_) {
     std::uint32_t state = 0;
     for (char c : literal.text) {
@@ -41,11 +41,11 @@ void LiteralScanner::build() {
       if (trie[state][number] == kNone) {
         trie[state][number] = static_cast<std::uint32_t>(trie.size());
         trie.emplace_back(width_, kNone);
-        owners_.emplace_back();
+        owners.emplace_back();
       }
       state = trie[state][number];
     }
-    owners_[state].push_back(literal.owner);
+    owners[state].push_back(literal.owner);
   }
 
   // Breadth first: missing edges become those of the longest proper suffix.
@@ -54,9 +54,9 @@ void LiteralScanner::build() {
   while (!queue.empty()) {
     const std::uint32_t state = queue.front();
     queue.pop_front();
-    const auto& suffix_owners = owners_[fallback[state]];
+    const auto& suffix_owners = owners[fallback[state]];
     if (state != 0) {
-      owners_[state].insert(owners_[state].end(), suffix_owners.begin(), suffix_owners.end());
+      owners[state].insert(owners[state].end(), suffix_owners.begin(), suffix_owners.end());
     }
     for (std::uint32_t number = 0; number < width_; ++number) {
       const std::uint32_t down = state == 0 ? 0 : trie[fallback[state]][number];
@@ -74,20 +74,35 @@ void LiteralScanner::build() {
   if (!prefilter_.emplace().build(texts)) prefilter_.reset();
   next_.clear();
   for (const auto& edges : trie) {
-    for (std::uint32_t to : edges) next_.push_back(to * width_ | (owners_[to].empty() ? 0 : kHit));
+    for (std::uint32_t to : edges) next_.push_back(to * width_ | (owners[to].empty() ? 0 : kHit));
   }
+  per_width_ = ((std::uint64_t{1} << 32) + width_ - 1) / width_;
+  owners_begin_.clear();
+  owners_.clear();
+  for (const auto& of_state : owners) {
+    owners_begin_.push_back(static_cast<std::uint32_t>(owners_.size()));
+    for (const std::uint32_t owner : of_state) owners_.push_back(static_cast<std::uint16_t>(owner));
+  }
+  owners_begin_.push_back(static_cast<std::uint32_t>(owners_.size()));
 }
 
 void LiteralScanner::scan(std::string_view text, std::vector<std::uint8_t>& found,
                           std::vector<std::uint16_t>& hits) const {
   if (literals_.empty() || (prefilter_ && !prefilter_->may_occur(text))) return;
+  // Rows whose owners were told, the newest of some: where a text repeats itself, once is enough.
+  std::array<std::uint32_t, 32> told{};
   std::uint32_t row = 0;
   for (char c : text) {
     row = next_[row + class_of_[static_cast<unsigned char>(c)]];
     if ((row & kHit) != 0) {
       row &= ~kHit;
-      for (std::uint32_t owner : owners_[row / width_]) {
-        if (found[owner] == 0) hits.push_back(static_cast<std::uint16_t>(owner));
+      const std::size_t state = (row * per_width_) >> 32;
+      std::uint32_t& known = told[state % told.size()];
+      if (known == row) continue;
+      known = row;
+      for (std::uint32_t i = owners_begin_[state]; i < owners_begin_[state + 1]; ++i) {
+        const std::uint16_t owner = owners_[i];
+        if (found[owner] == 0) hits.push_back(owner);
         found[owner] = 1;
       }
     }

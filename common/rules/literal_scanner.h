@@ -38,7 +38,10 @@ class LiteralScanner {
   // [state * width_ + class] -> next state * width_, with kHit when a literal ends there.
   static constexpr std::uint32_t kHit = 1u << 31;
   std::vector<std::uint32_t> next_;
-  std::vector<std::vector<std::uint32_t>> owners_;  // by state
+  std::uint64_t per_width_ = 0;  // 2^32 / width_, rounded up: row -> state without a division
+  // By state: where its owners begin in owners_, up to those of the next one.
+  std::vector<std::uint32_t> owners_begin_;
+  std::vector<std::uint16_t> owners_;
 };
 
 }  // namespace logarithm

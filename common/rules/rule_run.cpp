@@ -261,14 +261,15 @@ bool RuleRun::take_pairs(const Rule& rule) {
     const auto behind = body_.substr(end_of(*text));
     auto value = pair_value(*text);
     const bool number = value.has_value();
-    if (const auto duration = read_duration(*text, behind); duration.there) {
+    const auto duration = read_duration(*text, behind);
+    const double scale = duration.there ? 1 : scale_of(behind);
+    if (duration.there) {
       // A clock is no measurement.
       value = duration.seconds && is_duration(name, *text) ? duration.seconds : std::nullopt;
       from = std::max(from, end_of(*text) + duration.size);
-      if (writer_ != nullptr) writer_->forget();
-    } else if (const double scale = scale_of(behind); value && scale != 1) {
+      if (writer_ != nullptr) writer_->look(*text, duration);
+    } else if (value && scale != 1) {
       *value *= scale;
-      if (writer_ != nullptr) writer_->forget();
     }
     // The iteration is the line's.
     if (!value || name.empty() || name == "iteration") {
@@ -279,14 +280,27 @@ bool RuleRun::take_pairs(const Rule& rule) {
     const bool added =
         add_meta(name, step ? MetaValue(*step) : MetaValue(*value), is_point(rule, name));
     if (writer_ != nullptr) {
-      if (step || !added) writer_->look(Reads::pair, *text, true);
+      if (step || !added) writer_->look(Reads::pair, *text, number);
       if (is_step(name) && !step) writer_->look(Reads::step, *text, false);
-      if (added) writer_->give(step ? Reads::step : Reads::pair, *text, name);
+      if (added) give_pair(*text, name, step.has_value(), duration, scale);
     }
     taken_.push_back(*text);
     any = true;
   }
   return any;
+}
+
+void RuleRun::give_pair(std::string_view text, std::string_view name, bool step,
+                        const Duration& duration, double scale) {
+  if (step) {
+    writer_->give(Reads::step, text, name);
+  } else if (duration.there) {
+    writer_->give_duration(text, duration, name);
+  } else if (scale != 1) {
+    writer_->give_scaled(text, scale, name);
+  } else {
+    writer_->give(Reads::pair, text, name);
+  }
 }
 
 // All of a parsed body that is no declared field.

@@ -35,6 +35,9 @@ class RuleRun {
   void take_fields(const Rule& rule);
   void take_mapping(const Rule& rule);
   bool take_pairs(const Rule& rule);
+  // Notes what came of a pair.
+  void give_pair(std::string_view text, std::string_view name, bool step, const Duration& duration,
+                 double scale);
   bool take_entries(const Rule& rule);
   bool is_point(const Rule& rule, std::string_view name) const;
   bool add_meta(std::string_view key, MetaValue value, bool point);

@@ -64,28 +64,42 @@ class CompiledRules final : public RuleSet {
   }
 
   TemplateId read(std::string_view body, std::string_view stream, Extraction& out) const override {
-    thread_local ShapeMemory memory;
-    thread_local MaskedBody masked;
+    ShapeMemory& shapes = memory();
     ShapeMemory::Shape shape;
     const bool worth = body.size() <= ShapeMemory::kLongest;
     const bool timed = time_this();
     if (worth) {
-      const auto* known = memory.find(body, number_, stream_number(stream), shape);
+      const auto* known = shapes.find(body, number_, stream_number(stream), shape);
       if (known != nullptr && known->recipe && !timed && known->recipe->read(body, out)) {
         return known->id;
       }
-      if (known == nullptr && !timed && memory.again(shape))
-        return learn(memory, shape, body, stream, out);
+      if (known == nullptr && !timed && shapes.again(shape))
+        return learn(shapes, shape, body, stream, out);
     }
-    mask_text(body, masked);
-    const TemplateId id = fingerprint(masked.text);
-    if (body.size() > kInputCap) {
-      body = body.substr(0, kInputCap);
-      run(of_line_.find(body), body, stream, out, timed);
-    } else {
-      run(of_line_.find(body, masked, id), body, stream, out, timed);
-    }
-    return id;
+    return run_masked(body, stream, out, timed);
+  }
+
+  std::optional<Known> recall(std::string_view body, std::string_view stream) const override {
+    if (body.size() > ShapeMemory::kLongest) return std::nullopt;
+    ShapeMemory::Shape shape;
+    const auto* known = memory().find(body, number_, stream_number(stream), shape);
+    if (known == nullptr) return std::nullopt;
+    return Known{known->id, known->recipe};
+  }
+
+  void read_known(const Known& known, std::string_view body, std::string_view stream,
+                  Extraction& out) const override {
+    const bool timed = time_this();
+    if (!timed && known.recipe && known.recipe->read(body, out)) return;
+    run_masked(body, stream, out, timed);
+  }
+
+  std::uint64_t context(std::string_view stream) const override {
+    return number_ << 16 | stream_number(stream);
+  }
+
+  bool may_hold_secret(std::string_view raw) const override {
+    return redacts_ && !of_secret_.find_shape(raw).empty();
   }
 
   void apply_record(std::string_view record, std::string_view stream,
@@ -124,6 +138,11 @@ class CompiledRules final : public RuleSet {
   }
 
  private:
+  static ShapeMemory& memory() {
+    thread_local ShapeMemory shapes;
+    return shapes;
+  }
+
   // One line in sample_every_ is timed.
   bool time_this() const {
     thread_local std::uint32_t lines = 0;
@@ -151,8 +170,23 @@ class CompiledRules final : public RuleSet {
     current.finish();
   }
 
+  // Runs the rules that its template leaves.
+  TemplateId run_masked(std::string_view body, std::string_view stream, Extraction& out,
+                        bool timed) const {
+    thread_local MaskedBody masked;
+    mask_text(body, masked);
+    const TemplateId id = fingerprint(masked.text);
+    if (body.size() > kInputCap) {
+      body = body.substr(0, kInputCap);
+      run(of_line_.find(body), body, stream, out, timed);
+    } else {
+      run(of_line_.find(body, masked, id), body, stream, out, timed);
+    }
+    return id;
+  }
+
   // Runs the rules on a body whose shape came before, and remembers what they did.
-  TemplateId learn(ShapeMemory& memory, const ShapeMemory::Shape& shape, std::string_view body,
+  TemplateId learn(ShapeMemory& shapes, const ShapeMemory::Shape& shape, std::string_view body,
                    std::string_view stream, Extraction& out) const {
     thread_local RuleRun current;
     RecipeWriter writer(body);
@@ -160,7 +194,9 @@ class CompiledRules final : public RuleSet {
     for (const std::uint16_t number : of_line_.find_shape(body)) current.apply(rules_[number]);
     current.finish();
     const TemplateId id = template_of(body);
-    memory.put(shape, id, writer.finish(out));
+    auto recipe = writer.finish(out);
+    shapes.put(shape, id,
+               recipe ? std::make_shared<const LineRecipe>(std::move(*recipe)) : nullptr);
     return id;
   }
 

@@ -13,6 +13,8 @@
 
 namespace logarithm {
 
+class LineRecipe;  // line_recipe.h
+
 // A rule that was refused: it is disabled, the others run.
 struct RuleProblem {
   std::string file;
@@ -84,6 +86,30 @@ class RuleSet {
   // remembered: by far the fastest of the three.
   virtual TemplateId read(std::string_view body, std::string_view stream,
                           Extraction& out) const = 0;
+  // What read() has learned of the shape of a body; null for a new one. Whoever knows a body's
+  // shape by other means keeps it, and spares read() the look.
+  struct Known {
+    TemplateId id = 0;
+    std::shared_ptr<const LineRecipe> recipe;  // null: the rules have to run
+  };
+  virtual std::optional<Known> recall(std::string_view body, std::string_view stream) const {
+    static_cast<void>(body);
+    static_cast<void>(stream);
+    return std::nullopt;
+  }
+  // read() of a body of the shape of which `known` was recalled, by this set for this stream. Its
+  // template is known.id.
+  virtual void read_known(const Known& known, std::string_view body, std::string_view stream,
+                          Extraction& out) const {
+    static_cast<void>(known);
+    read(body, stream, out);
+  }
+  // Tells sets and what they make of a stream's name apart: what is recalled holds where this is
+  // the same. 0: nothing is ever recalled.
+  virtual std::uint64_t context(std::string_view stream) const {
+    static_cast<void>(stream);
+    return 0;
+  }
   // apply() where the body's mask is known: `masked` is mask_body(body), `id` its fingerprint.
   // The template tells from memory which rules can hit.
   virtual void apply(std::string_view body, const MaskedBody& masked, TemplateId id,
@@ -101,6 +127,11 @@ class RuleSet {
   // The spans that `redact` rules mask, ascending and disjoint; empty nearly always. All of `raw`
   // is looked at. Cheap when nothing is found.
   virtual void find_secrets(std::string_view raw, std::vector<Secret>& out) const = 0;
+  // False when neither `raw` nor any text that differs from it in digits only holds a secret.
+  virtual bool may_hold_secret(std::string_view raw) const {
+    static_cast<void>(raw);
+    return redacts();
+  }
   virtual bool redacts() const = 0;
 
   virtual std::size_t size() const = 0;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/line/digit_shape.h"
-#include "common/line/hash64.h"
 
 namespace logarithm {
 
@@ -13,7 +12,7 @@ const ShapeMemory::Known* ShapeMemory::find(std::string_view body, std::uint64_t
   shape.text = std::string_view(folded_, body.size());
   shape.set = set;
   shape.stream = stream;
-  shape.key = hash64(shape.text) ^ (set * 0x9E3779B97F4A7C15u) ^ (stream * 0xC2B2AE3D27D4EB4Fu);
+  shape.key = hash_shape(shape.text) ^ (set * 0x9E3779B97F4A7C15u) ^ (stream * 0xC2B2AE3D27D4EB4Fu);
   const Known& known = known_[shape.key % kEntries];
   const bool same = known.key == shape.key && known.set == set && known.stream == stream &&
                     known.shape == shape.text;
@@ -28,7 +27,7 @@ bool ShapeMemory::again(const Shape& shape) {
   return false;
 }
 
-void ShapeMemory::put(const Shape& shape, TemplateId id, std::optional<LineRecipe> recipe) {
+void ShapeMemory::put(const Shape& shape, TemplateId id, std::shared_ptr<const LineRecipe> recipe) {
   Known& known = known_[shape.key % kEntries];
   known.key = shape.key;
   known.set = shape.set;

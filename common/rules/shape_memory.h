@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +24,7 @@ class ShapeMemory {
     std::uint32_t stream = 0;  // what the rules make of the stream's name
     std::string shape;
     TemplateId id = 0;
-    std::optional<LineRecipe> recipe;  // none: the rules have to run
+    std::shared_ptr<const LineRecipe> recipe;  // none: the rules have to run
   };
   // What find() looked for.
   struct Shape {
@@ -39,7 +39,7 @@ class ShapeMemory {
   const Known* find(std::string_view body, std::uint64_t set, std::uint32_t stream, Shape& shape);
   // True when the shape came before: then put() is worth its cost.
   bool again(const Shape& shape);
-  void put(const Shape& shape, TemplateId id, std::optional<LineRecipe> recipe);
+  void put(const Shape& shape, TemplateId id, std::shared_ptr<const LineRecipe> recipe);
 
  private:
   static constexpr std::size_t kEntries = 4096, kSeen = 16384;

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 
+#include "common/line/digit_trace.h"
 #include "common/line/wrappers/cursor.h"
 #include "common/line/wrappers/layer.h"
 
@@ -43,7 +45,9 @@ bool read_sender(Cursor& in, Layer& layer) {
 // `<6>`: facility and level of syslog.
 bool read_priority(Cursor& in, Layer& layer) {
   if (!in.take('<')) return true;
+  const std::size_t begin = in.at;
   const auto priority = in.number(3);
+  DigitTrace::watch(in.text.substr(begin, in.at - begin));
   if (!priority || *priority > 191 || !in.take('>')) return false;
   layer.severity = severity_of_priority(*priority);
   return true;
@@ -143,7 +147,9 @@ bool read_syslog_5424(std::string_view text, Layer& layer) {
   const bool priority = in.take('<');
   in.at = 0;
   PrintedTime time;
-  if (!priority || !read_priority(in, layer) || !in.take("1 ")) return false;
+  if (!priority || !read_priority(in, layer)) return false;
+  DigitTrace::watch(text.substr(std::min(in.at, text.size()), 1));
+  if (!in.take("1 ")) return false;
   if (!in.take("- ")) {
     if (!read_iso(text, in.at, time) || !is_date(time) || !in.take(' ')) return false;
     layer.time = time;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/line/digit_trace.h"
 #include "common/line/wrappers/cursor.h"
 #include "common/line/wrappers/layer.h"
 
@@ -18,9 +19,7 @@ unsigned three_letters(std::string_view names, std::string_view text, std::size_
   return 0;
 }
 
-}  // namespace
-
-bool read_month_stamp(std::string_view text, std::size_t& at, PrintedTime& time) {
+bool month_stamp_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   Cursor in{text, at};
   time.month = three_letters(kMonths, text, at);
   if (time.month == 0) return false;
@@ -35,15 +34,24 @@ bool read_month_stamp(std::string_view text, std::size_t& at, PrintedTime& time)
   return true;
 }
 
-bool read_weekday_stamp(std::string_view text, std::size_t& at, PrintedTime& time) {
+bool weekday_stamp_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   if (three_letters(kDays, text, at) == 0) return false;
   Cursor in{text, at + 3};
-  if (!in.take(' ') || !read_month_stamp(text, in.at, time) || !in.take(' ')) return false;
+  if (!in.take(' ') || !month_stamp_at(text, in.at, time) || !in.take(' ')) return false;
   const auto year = in.number(4);
   if (!year || *year < 1971 || *year > 2200) return false;
   time.year = *year;
   at = in.at;
   return is_date(time);
+}
+
+}  // namespace
+
+bool read_month_stamp(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::month_stamp, text, at, time, month_stamp_at);
+}
+bool read_weekday_stamp(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::weekday_stamp, text, at, time, weekday_stamp_at);
 }
 
 std::string_view read_host(std::string_view text, std::size_t& at) {

@@ -60,6 +60,8 @@ std::vector<std::string> bodies() {
   std::vector<std::string> out{
       "iteration 12 | loss 0.5 | 5,856 tokens | epoch: 3 | acc1 0.5",
       "step=12 loss=nan lr=1e-4 grad_norm=inf",
+      "iter: 12 eta: 1:02:11 loss: 2.3 elapsed: 0:00:12.5 tokens: 22.8K took: 1 day, 2:03:04 x: "
+      "3:07",
       "{'loss': 6.2, 'epoch': 0.12, 'step': 12, 'note': 'a12', 'ok': True, 'x': None}",
       "{\"step\": 12, \"loss\": 1e30, \"lr\": \"0.5\", \"when\": \"2026-03-04 05:06:07\", \"a1\": "
       "2}",

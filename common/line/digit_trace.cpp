@@ -1,0 +1,98 @@
+#include "common/line/digit_trace.h"
+
+#include <algorithm>
+
+#include "common/line/header_lexer.h"
+#include "common/line/wrappers/layer.h"
+
+namespace logarithm {
+namespace {
+
+using Reader = TimeProbe::Reader;
+
+// What readers ask a time for, beside its value.
+std::uint8_t traits_of(const PrintedTime& time) {
+  unsigned traits = 1;
+  if (time.has_date()) traits |= 2;
+  if (is_date(time)) traits |= 4;
+  if (time.nanos != 0) traits |= 8;
+  if (time.instant) traits |= 16;
+  if (time.year) traits |= 32;
+  if (time.utc_offset_minutes) traits |= 64;
+  return static_cast<std::uint8_t>(traits);
+}
+
+bool read_as(Reader reader, std::string_view text, std::size_t& at, PrintedTime& time) {
+  switch (reader) {
+    case Reader::time: return read_time(text, at, time);
+    case Reader::clock: return read_clock(text, at, time);
+    case Reader::date: return read_date(text, at, time);
+    case Reader::iso: return read_iso(text, at, time);
+    case Reader::epoch: return read_epoch(text, at, time);
+    case Reader::stamp: return header::HeaderLexer::read_stamp(text, at, false, time);
+    case Reader::short_stamp: return header::HeaderLexer::read_stamp(text, at, true, time);
+    case Reader::month_stamp: return wrappers::read_month_stamp(text, at, time);
+    case Reader::weekday_stamp: return wrappers::read_weekday_stamp(text, at, time);
+  }
+  return false;
+}
+
+}  // namespace
+
+constinit thread_local DigitTrace* DigitTrace::current_ = nullptr;
+
+bool TimeProbe::holds(std::string_view line, PrintedTime& time) const {
+  std::size_t place = at;
+  PrintedTime found;
+  if (!read_as(reader, line.substr(begin, size), place, found)) return traits == 0;
+  if (place != end || traits_of(found) != traits) return false;
+  time = found;
+  return true;
+}
+
+DigitTrace::DigitTrace(std::string_view line)
+    : line_(line), outer_(std::exchange(current_, this)), blind_(line.size() > 0xFFFF) {}
+
+DigitTrace::~DigitTrace() { current_ = outer_; }
+
+bool DigitTrace::inside(std::string_view text) const {
+  return text.data() >= line_.data() && text.data() + text.size() <= line_.data() + line_.size();
+}
+
+void DigitTrace::note(Reader reader, std::string_view text, std::size_t from, std::size_t end,
+                      const PrintedTime* found) {
+  if (!inside(text) || blind_) {
+    blind_ = true;
+    return;
+  }
+  Reading reading;
+  TimeProbe& probe = reading.probe;
+  probe.reader = reader;
+  probe.begin = static_cast<std::uint16_t>(text.data() - line_.data());
+  probe.size = static_cast<std::uint16_t>(text.size());
+  probe.at = static_cast<std::uint16_t>(from);
+  if (found != nullptr) {
+    probe.end = static_cast<std::uint16_t>(end);
+    probe.traits = traits_of(*found);
+    reading.time = *found;
+  }
+  const bool known = std::any_of(readings_.begin(), readings_.end(),
+                                 [&](const Reading& other) { return other.probe == probe; });
+  if (!known) readings_.push_back(reading);
+}
+
+void DigitTrace::note_places(std::string_view text) {
+  if (!inside(text) || blind_) {
+    blind_ = true;
+    return;
+  }
+  for (const char& c : text) {
+    if (c < '0' || c > '9') continue;
+    const auto place = static_cast<std::uint16_t>(&c - line_.data());
+    if (std::find(places_.begin(), places_.end(), place) == places_.end()) {
+      places_.push_back(place);
+    }
+  }
+}
+
+}  // namespace logarithm
