@@ -164,7 +164,7 @@ std::vector<std::string> shapes() {
       "\xC3\xA9poque 12: 5",
       "\xFF 12: 5",
       "\x1b[31mERROR\x1b[0m 12"};
-  for (const char* name : {"/data/formats.jsonl", "/data/unseen.jsonl"}) {
+  for (const char* name : {"/data/formats.jsonl", "/data/unseen.jsonl", "/data/unseen_2.jsonl"}) {
     std::ifstream file(std::string(LGR_TEST_DATA) + name);
     REQUIRE(file.good());
     for (std::string text; std::getline(file, text);) {
