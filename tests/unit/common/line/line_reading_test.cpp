@@ -11,6 +11,7 @@
 
 #include "common/line/stream_parser.h"
 #include "common/rules/rule_set.h"
+#include "tests/support/forgetful_rules.h"
 
 namespace logarithm {
 namespace {
@@ -24,36 +25,6 @@ std::shared_ptr<const RuleSet> shipped() {
   for (const auto& problem : problems) FAIL(problem.to_string());
   return rules;
 }
-
-// The same rules, and nothing is remembered: every line goes through unwrap, header and rules.
-class Forgetful final : public RuleSet {
- public:
-  explicit Forgetful(const RuleSet& rules) : rules_(rules) {}
-  void apply(std::string_view body, std::string_view stream, Extraction& out) const override {
-    rules_.apply(body, stream, out);
-  }
-  void apply(std::string_view body, const MaskedBody&, TemplateId, std::string_view stream,
-             Extraction& out) const override {
-    rules_.apply(body, stream, out);
-  }
-  TemplateId read(std::string_view body, std::string_view stream, Extraction& out) const override {
-    rules_.apply(body, stream, out);
-    return template_of(body);
-  }
-  void apply_record(std::string_view record, std::string_view stream,
-                    Extraction& out) const override {
-    rules_.apply_record(record, stream, out);
-  }
-  void find_secrets(std::string_view raw, std::vector<Secret>& out) const override {
-    rules_.find_secrets(raw, out);
-  }
-  bool redacts() const override { return rules_.redacts(); }
-  std::size_t size() const override { return rules_.size(); }
-  std::vector<RuleCost> costs() const override { return rules_.costs(); }
-
- private:
-  const RuleSet& rules_;
-};
 
 bool same(const MetaPair& a, const MetaPair& b) {
   if (a.key != b.key || a.point != b.point || a.value.index() != b.value.index()) return false;
@@ -132,7 +103,7 @@ struct Pair {
     b = ParsedLines();
   }
 
-  Forgetful forgetful;
+  test::ForgetfulRules forgetful;
   StreamContext context;
   const RuleSet& rules_;
   LongLinePool pool;
