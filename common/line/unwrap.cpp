@@ -37,8 +37,9 @@ class Merge {
         out_.ranks_differ = true;
         mention(*out_.rank);
       }
+      // A prefix that says the same again makes no other writer.
+      if (out_.rank != layer.rank) hash(1, static_cast<std::uint64_t>(*layer.rank));
       out_.rank = layer.rank;
-      hash(1, static_cast<std::uint64_t>(*layer.rank));
     }
     if (layer.task) {
       task_ = layer.task;
@@ -168,6 +169,12 @@ bool read_strong(std::string_view text, Stage stage, KnownHosts& hosts, Layer& l
   return is_word(first) && read_named(text, hosts, layer);
 }
 
+// The same rank twice: a launcher's prefix, then the process's own. Another rank is its text.
+bool read_again(std::string_view text, const Wrapped& known, Layer& layer) {
+  return known.rank && text.starts_with("[r") && attempt(read_rank_prefix, text, layer) &&
+         layer.rank == known.rank;
+}
+
 WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& next) {
   const char first = text[0];
   if (first == '[') {
@@ -218,7 +225,8 @@ void Unwrapper::unwrap(std::string_view text, unsigned layers, WeakWrapper accep
     const std::string_view rest = text.substr(out.size);
     Stage next = stage;
     // A rank's own prefix first: a template could look the same.
-    if (!read_strong(rest, stage, hosts, layer_, next)) {
+    const bool again = stage == Stage::done && read_again(rest, out, layer_);
+    if (!again && !read_strong(rest, stage, hosts, layer_, next)) {
       const WeakWrapper weak = read_weak(rest, stage, layer_, next);
       if (weak == WeakWrapper::none) break;
       if (out.weak == WeakWrapper::none) out.weak = weak;
