@@ -367,7 +367,7 @@ void Gatherer::finish() {
       UnixNanos unit = 1'000'000'000;
       while (unit > 1 && event.when.lo % unit != 0) unit /= 1000;
       if (event.when.hi == event.when.lo) event.when.hi += unit;
-      if (!event.iteration && event.rank)
+      if (!event.iteration && event.rank && event.when.hi - event.when.lo <= kStampUnit)
         event.iteration = iteration_at(*event.rank, event.when.lo);
     }
     std::sort(events->begin(), events->end(), [](const EventFact& a, const EventFact& b) {
