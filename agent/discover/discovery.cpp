@@ -29,15 +29,28 @@ std::string without_trailing_slash(std::string path) {
   return path;
 }
 
-// Numbers that are ranks only in a family with another member and one with 0.
+// A family and that of the other output: few ranks may have anything to say on stderr, and number 0
+// nothing.
+std::string both_outputs(const std::string& family) {
+  const std::size_t mark = family.find('#');
+  if (mark == std::string::npos) return family;
+  for (const std::string_view word : {"stdout", "stderr", "out", "err"}) {
+    const std::size_t at = family.find(word, mark);
+    if (at == std::string::npos) continue;
+    return family.substr(0, at) + "*" + family.substr(at + word.size());
+  }
+  return family;
+}
+
+// Numbers that are ranks only in a family with 0: no job has that number.
 std::map<std::string, bool> proven_families(const std::vector<PathAttributes>& attributes) {
   std::map<std::string, std::set<std::int32_t>> members;
   for (const PathAttributes& one : attributes) {
-    if (one.needs_family && one.rank) members[one.family].insert(*one.rank);
+    if (one.needs_family && one.rank) members[both_outputs(one.family)].insert(*one.rank);
   }
   std::map<std::string, bool> out;
   for (const auto& [family, numbers] : members) {
-    out[family] = numbers.size() > 1 && numbers.contains(0);
+    out[family] = numbers.contains(0);
   }
   return out;
 }
@@ -170,7 +183,9 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
       continue;
     }
     if (!imported && is_too_fresh(token, found, now)) continue;
-    if (known.needs_family && known.rank && !proven.at(known.family)) known.rank.reset();
+    if (known.needs_family && known.rank && !proven.at(both_outputs(known.family))) {
+      known.rank.reset();
+    }
     FileRegistry::Configured file{.path = found.path,
                                   .link = found.link,
                                   .facts = found.facts,

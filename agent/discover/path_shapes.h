@@ -19,7 +19,7 @@ struct PathAttributes {
   std::map<std::string, std::string> labels;  // the other groups of the shape: run_id, pod, …
   // The path with '#' for the digits of the rank (else the local rank): what siblings share.
   std::string family;
-  // The number is a rank only if the family has another member and one with 0: `x-%t.out` looks
+  // The number is a rank only if the family (of both outputs) has one with 0: `x-%t.out` looks
   // like `x-%j.out`.
   bool needs_family = false;
   bool slurm_step = false;  // the name that sbatch and srun give by default

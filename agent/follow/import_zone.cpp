@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/line/log_time.h"
-
 namespace logarithm::agent {
 namespace {
 
@@ -28,6 +26,29 @@ std::vector<Line> parse(std::string_view bytes, std::int32_t zone, UnixNanos obs
   return std::move(out.lines);
 }
 
+// Where clocks are set to, in minutes east of UTC, beside whole hours from -12 to 14.
+constexpr std::int32_t kOddZones[] = {-570, -210, -150, 210, 270, 330,
+                                      345,  390,  525,  570, 630, 765};
+// A clock may be ahead of the file server's by one; and a program goes on to write lines without a
+// time after its last one with one: until the collectives' usual time-out, and a little longer.
+constexpr std::int64_t kAhead = 60'000'000'000, kLater = 660'000'000'000;
+
+// The zone in which `local` was `modified`, or somewhat earlier.
+std::optional<std::int32_t> zone_of(UnixNanos local, UnixNanos modified) {
+  constexpr std::int64_t kMinute = 60'000'000'000;
+  std::optional<std::int32_t> out;
+  std::int64_t least = INT64_MAX;
+  const auto attempt = [&](std::int32_t zone) {
+    const std::int64_t later = zone * kMinute - (local - modified);
+    if (later < -kAhead || later > kLater || later >= least) return;
+    least = later;
+    out = zone;
+  };
+  for (std::int32_t hours = -12; hours <= 14; ++hours) attempt(hours * 60);
+  for (const std::int32_t zone : kOddZones) attempt(zone);
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const WriterParts& parts,
@@ -45,7 +66,7 @@ std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const Wri
   const std::vector<Line> other = parse(rest, 1, facts.modified + kDay, parts);
   for (std::size_t i = std::min(utc.size(), other.size()); i-- > 0;) {
     if (!has_time(utc[i]) || utc[i].time == other[i].time) continue;
-    return estimate_utc_offset(utc[i].time, facts.modified);
+    return zone_of(utc[i].time, facts.modified);
   }
   return std::nullopt;
 }

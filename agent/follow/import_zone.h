@@ -9,7 +9,8 @@
 namespace logarithm::agent {
 
 // The zone of an imported file whose times name none, in minutes east of UTC: its last such time
-// was written when the file was last modified. nullopt when there is none in the last 64 KiB, when
+// was written when the file was last modified, or up to eleven minutes before (lines without a time
+// may follow, until a collective's time-out). nullopt when there is none in the last 64 KiB, when
 // the file cannot be read, or when the two do not fit (it was copied or touched since): never a
 // guess.
 std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const WriterParts& parts,

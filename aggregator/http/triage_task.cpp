@@ -83,6 +83,9 @@ Result<bool> TriageTask::step(BlockingToken& token, const std::function<bool()>&
     auto hosts = open_job(token, storage_, JobKey{job_.tenant, kHostJob});
     if (hosts.ok() && job_.job != kHostJob) host_view_ = std::move(hosts).value();
     if (!hosts.ok() && hosts.error().code() != ErrorCode::not_found) return hosts.error();
+    options_.clocks = [this](BlockingToken& worker, const std::string& host) {
+      return storage_.clock_history(worker, job_.tenant, host);
+    };
     gatherer_ = std::make_unique<triage::Gatherer>(*view_, host_view_.get(), cache_, options_);
   }
   LGR_TRY(bool gathered, gatherer_->step(token, time_is_up));

@@ -9,6 +9,13 @@ namespace {
 
 constexpr std::size_t kMany = 8;  // iterations, of which one step may be out of the way
 
+// Of those between two of which the times are known there may be more than one.
+std::int64_t step_between(const RankFacts& rank, const IterationStart& a, const IterationStart& b) {
+  const std::int64_t apart = b.iteration - a.iteration;
+  if (rank.gap <= 0 || apart <= rank.gap) return b.time - a.time;
+  return (b.time - a.time) / apart * rank.gap;
+}
+
 }  // namespace
 
 Analysis::Analysis(const Facts& given)
@@ -50,7 +57,7 @@ std::optional<std::int64_t> longest_step(const Facts& facts) {
     if (rank.iterations.size() < 3) continue;
     std::int64_t longest = 0, second = 0;
     for (std::size_t i = 1; i < rank.iterations.size(); ++i) {
-      const std::int64_t step = rank.iterations[i].time - rank.iterations[i - 1].time;
+      const std::int64_t step = step_between(rank, rank.iterations[i - 1], rank.iterations[i]);
       if (step > longest) {
         second = longest;
         longest = step;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "aggregator/query/block_rows.h"
 #include "aggregator/triage/time_unit.h"
@@ -9,7 +10,9 @@
 namespace logarithm::aggregator::triage {
 namespace {
 
-constexpr std::size_t kMaxWord = 300;  // bytes kept of a text of an event
+constexpr std::string_view kRankTime = "rank_time_ms";  // of another rank (rule megatron-rank-time)
+constexpr std::size_t kRoutine = 16;                    // lines behind an event that are counted
+constexpr std::size_t kMaxWord = 300;                   // bytes kept of a text of an event
 
 bool speaks_of_checkpoint(std::string_view text) {
   std::string low(text);
@@ -73,6 +76,7 @@ void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
   out.last = std::max(out.last, line.time);
   if (stamped) {
     ++out.stamped;
+    out.ahead = std::max(out.ahead, line.time - line.observed);
     out.resolution = resolution_of(line.time, out.resolution);
   }
   if (out.tail.size() >= 2 * kTailLines) {
@@ -86,7 +90,8 @@ void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
     if (stamped) add_arrival(line, out);
   }
   for (const MetaPair& pair : line.meta) {
-    if (!pair.point && !time_unit(pair.key)) continue;
+    const bool timed = time_unit(pair.key) || may_be_duration(pair.key);
+    if ((!pair.point && !timed) || pair.key == kRankTime) continue;
     Sample sample{*line.iteration, 0, {stream, line.offset}, line.time, stamped, line.template_id};
     if (const auto* real = std::get_if<double>(&pair.value)) {
       sample.value = *real;
@@ -97,6 +102,12 @@ void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
     }
     add_sample(out.metrics[pair.key], sample);
   }
+}
+
+const MetaPair* rank_time(const Line& line) {
+  const auto found = std::find_if(line.meta.begin(), line.meta.end(),
+                                  [](const MetaPair& pair) { return pair.key == kRankTime; });
+  return found == line.meta.end() ? nullptr : &*found;
 }
 
 void add_mention(const Line& line, BlockSurvey& out) {
@@ -139,7 +150,130 @@ void add_events(const StreamId& stream, const Line& line, BlockSurvey& out) {
   }
 }
 
+// Between which stamps of its own rank an event without one lies. Ranks that share a file may have
+// clocks of their own, and then the line before it says nothing. Lines without a wrapper are of
+// all.
+class Dater {
+ public:
+  explicit Dater(BlockSurvey& survey) : survey_(survey) {}
+
+  // After the events of `line` were added.
+  void add(const Line& line) {
+    const auto& writer = line.wrapper_rank;
+    if (!line.has(line_flag::derived_time)) {
+      speaker_ = writer;
+      if (writer) last_[*writer] = line.time;
+      std::erase_if(waiting_, [&](std::size_t event) {
+        if (!one_clock(survey_.events[event].wrapper_rank, writer)) return false;
+        survey_.events[event].next = line.time;
+        return true;
+      });
+      return;
+    }
+    if (line.events.empty()) return;
+    const auto last = one_clock(speaker_, writer) ? last_.end() : last_.find(*writer);
+    for (; seen_ < survey_.events.size(); ++seen_) {
+      BlockSurvey::Event& event = survey_.events[seen_];
+      if (event.stamped) continue;
+      if (last != last_.end()) event.fact.when.lo = std::min(event.fact.when.lo, last->second);
+      waiting_.push_back(seen_);
+    }
+  }
+
+ private:
+  using Writer = std::optional<std::int32_t>;
+  static bool one_clock(const Writer& a, const Writer& b) { return !a || !b || *a == *b; }
+
+  BlockSurvey& survey_;
+  std::size_t seen_ = 0;  // events of stamped lines among them
+  Writer speaker_;        // of the last stamp
+  std::map<std::int32_t, UnixNanos> last_;
+  std::vector<std::size_t> waiting_;
+};
+
+// How many lines of a writer's routine come behind each event: lines that it said before it as
+// well, outside of any report. Where nothing says iterations, this shows that it went on.
+void count_routine(const std::vector<Line>& lines, BlockSurvey& out) {
+  if (out.events.empty()) return;
+  std::set<std::uint64_t> reports;  // heads of records with an event
+  for (const Line& line : lines) {
+    if (!line.events.empty()) reports.insert(line.head);
+  }
+  struct Waiting {
+    std::size_t event = 0, at = 0;
+    std::optional<std::int32_t> writer;
+  };
+  std::map<std::pair<std::optional<std::int32_t>, TemplateId>, std::size_t> first;
+  std::vector<Waiting> waiting;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    for (; next < out.events.size() && out.events[next].fact.line.offset == line.offset; ++next) {
+      if (out.events[next].fact.klass != "advice") waiting.push_back({next, i, line.wrapper_rank});
+    }
+    if (!line.events.empty() || line.has(line_flag::progress)) continue;
+    const std::pair key{line.wrapper_rank, line.template_id};
+    auto known = first.find(key);
+    if (known == first.end()) {
+      if (!reports.contains(line.head)) first.emplace(key, i);
+      continue;
+    }
+    std::erase_if(waiting, [&](const Waiting& one) {
+      if (one.writer != line.wrapper_rank || known->second >= one.at) return false;
+      return ++out.events[one.event].fact.routine >= kRoutine;
+    });
+  }
+}
+
+// Collects what one rank prints of all ranks' times, block by block of such lines.
+class Teller {
+ public:
+  void add(const StreamId& stream, const Line& line) {
+    const MetaPair* time = line.meta.empty() ? nullptr : rank_time(line);
+    if (time == nullptr) {
+      timer_ = line.template_id;
+      return;
+    }
+    const auto* ms = std::get_if<double>(&time->value);
+    std::optional<std::int64_t> rank;
+    for (const MetaPair& pair : line.meta) {
+      const auto* whole = std::get_if<std::int64_t>(&pair.value);
+      if (pair.key == "rank" && whole != nullptr) rank = *whole;
+    }
+    if (ms == nullptr || !rank || *rank < 0 || *rank > INT32_MAX || !line.iteration) return;
+    if (!told_.contains(timer_) && told_.size() >= kTimers) return;
+    auto& times = told_[timer_][static_cast<std::int32_t>(*rank)];
+    times.push_back({*line.iteration, *ms * 1e6, {stream, line.offset}});
+    if (times.size() >= 2 * kTold) {
+      times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(kTold));
+    }
+  }
+
+  Status finish(BlockingToken& token, JobView& view, const BlockRef& block, ToldTimes& out) {
+    for (auto& [timer, times] : told_) {
+      LGR_TRY(auto text, view.snapshot().template_text(token, block.shard, timer));
+      out.emplace(text.value_or(""), std::move(times));
+    }
+    return {};
+  }
+
+ private:
+  TemplateId timer_ = 0;  // of the line above
+  std::map<TemplateId, std::map<std::int32_t, std::vector<ToldTime>>> told_;
+};
+
 }  // namespace
+
+void add_told(ToldTimes& into, const ToldTimes& next) {
+  for (const auto& [timer, ranks] : next) {
+    for (const auto& [rank, times] : ranks) {
+      auto& all = into[timer][rank];
+      all.insert(all.end(), times.begin(), times.end());
+      if (all.size() < 2 * kTold) continue;
+      all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kTold));
+    }
+  }
+}
 
 void add_metric(Metric& into, const Metric& next) {
   const bool finite = std::any_of(next.samples.begin(), next.samples.end(),
@@ -159,6 +293,28 @@ void add_arrivals(std::vector<IterationStart>& into, const std::vector<Iteration
   trim(into);
 }
 
+namespace {
+
+// Numbers without a unit in their name: the line says it behind them, or they are no times.
+Status name_units(BlockingToken& token, JobView& view, const BlockRef& block,
+                  std::map<std::string, Metric>& metrics) {
+  for (auto metric = metrics.begin(); metric != metrics.end();) {
+    const std::string& key = metric->first;
+    if (!may_be_duration(key) || metric->second.samples.empty()) {
+      ++metric;
+      continue;
+    }
+    const TemplateId id = metric->second.samples.back().template_id;
+    LGR_TRY(auto text, view.snapshot().template_text(token, block.shard, id));
+    const std::string_view unit = text ? unit_behind(*text, key) : std::string_view();
+    if (!unit.empty()) metrics.emplace(key + std::string(unit), std::move(metric->second));
+    metric = metrics.erase(metric);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, JobView& view,
                                                         const BlockRef& block) {
   auto out = std::make_shared<BlockSurvey>();
@@ -168,12 +324,19 @@ Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, Jo
     return std::shared_ptr<const BlockSurvey>(std::move(out));
   }
   const StreamId& stream = view.snapshot().streams()[block.stream].id;
+  Dater dater(*out);
+  Teller teller;
   for (const Line& line : *lines) {
     add_line(stream, line, out->ranks[line.wrapper_rank]);
     add_events(stream, line, *out);
+    dater.add(line);
+    teller.add(stream, line);
     if (line.meta.size() >= 3) add_mention(line, *out);
   }
+  count_routine(*lines, *out);
+  LGR_CHECK(teller.finish(token, view, block, out->told));
   for (auto& [rank, survey] : out->ranks) {
+    LGR_CHECK(name_units(token, view, block, survey.metrics));
     for (const auto& [id, starts] : survey.arrivals) {
       if (out->texts.contains(id)) continue;
       LGR_TRY(auto text, view.snapshot().template_text(token, block.shard, id));

@@ -19,6 +19,9 @@ namespace logarithm::aggregator::triage {
 struct RankSurvey {
   std::uint64_t lines = 0, stamped = 0;  // lines; those that say their own time
   UnixNanos first = 0, last = 0;
+  // By how much its stamps are past the moment at which they were read, at most: a host's clock is
+  // ahead of a file server's by this, or more.
+  std::int64_t ahead = 0;
   UnixNanos resolution = 1'000'000'000;  // the coarsest that fits all stamps
   std::vector<TailLine> tail;            // the newest, ascending by offset
   struct Start {
@@ -35,10 +38,12 @@ struct BlockSurvey {
     std::optional<std::int32_t> wrapper_rank;
     EventFact fact;  // without rank and host, which are joined
     bool stamped = false;
+    std::optional<UnixNanos> next;  // its rank's next stamp in this stream: it was said before that
   };
   std::map<std::optional<std::int32_t>, RankSurvey> ranks;  // by the wrapper's rank
   std::vector<Event> events;
   std::map<TemplateId, std::string> texts;  // of arrivals
+  ToldTimes told;                           // by the text of the line above them
   // A line that names another process and its rank, as a driver's table does.
   struct Mention {
     std::int64_t pid = 0, rank = 0;
@@ -51,6 +56,8 @@ inline constexpr std::size_t kTailLines = 16;         // kept of a block and of 
 inline constexpr std::size_t kSamples = 512;          // kept of a metric
 inline constexpr std::size_t kArrivals = 128;         // kept of a template
 inline constexpr std::size_t kArrivalTemplates = 32;  // of a block
+inline constexpr std::size_t kTold = 128;             // kept of a timer and rank
+inline constexpr std::size_t kTimers = 16;            // of a block
 inline constexpr std::size_t kMentions = 8192;        // of a block
 inline constexpr std::size_t kBlockEvents = 1024;
 
@@ -62,6 +69,7 @@ Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, Jo
 // Appends the survey of the block that follows in the same stream, or of another stream of the
 // rank (then `tail` is to be sorted).
 void add_metric(Metric& into, const Metric& next);
+void add_told(ToldTimes& into, const ToldTimes& next);
 void add_arrivals(std::vector<IterationStart>& into, const std::vector<IterationStart>& next);
 
 // Surveys of blocks, which never change; the least recently used go first. Thread-safe.

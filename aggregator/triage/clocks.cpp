@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kBarriers = 2;
 // Iterations that are looked at, the newest: more bound it no better, and clocks drift.
 constexpr std::size_t kNewest = 512;
+// Before its first reading a clock drifted by one part of these, at most.
+constexpr std::int64_t kDriftless = 5000;
 
 std::int64_t median(std::vector<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -20,6 +22,25 @@ std::int64_t median(std::vector<std::int64_t> values) {
 }
 
 }  // namespace
+
+std::optional<ClockFact> clock_over(const std::vector<ClockReading>& history, UnixNanos from,
+                                    UnixNanos to) {
+  if (history.empty()) return std::nullopt;
+  // A reading stands until the next.
+  auto first =
+      std::partition_point(history.begin(), history.end(),
+                           [&](const ClockReading& reading) { return reading.at <= from; });
+  if (first != history.begin()) --first;
+  const std::int64_t before = std::max<std::int64_t>(0, first->at - from);
+  std::int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (auto reading = first; reading != history.end(); ++reading) {
+    const std::int64_t ahead = -reading->offset;
+    lo = std::min(lo, ahead - reading->error);
+    hi = std::max(hi, ahead + reading->error);
+    if (reading->at > to) break;
+  }
+  return ClockFact{lo + (hi - lo) / 2, (hi - lo + 1) / 2 + before / kDriftless};
+}
 
 std::size_t Clocks::clock_of(const RankFacts& rank) const {
   return of_rank_[static_cast<std::size_t>(&rank - ranks_.data())];

@@ -20,6 +20,11 @@ struct Distance {
   bool surely_later() const { return lo > 0; }
 };
 
+// A host's clock from `from` to `to`, of its history (ascending, as storage keeps it); nullopt when
+// there is none. Covers what it moved meanwhile.
+std::optional<ClockFact> clock_over(const std::vector<ClockReading>& history, UnixNanos from,
+                                    UnixNanos to);
+
 // The clocks of an attempt. Ranks of one host share one. Between hosts a barrier in every iteration
 // bounds the offset: no rank can say iteration k + 2 before another has said k. All these bounds
 // together are often narrower than a step, and they hold however late a rank is. The agents' own

@@ -147,6 +147,7 @@ bool be_slow(const Analysis& analysis, Verdict& verdict) {
   candidate.iteration = worst.since;
   candidate.timed = false;
   candidate.event = worst.event;
+  candidate.line = worst.line;
   for (const TailLine& line : worst.rank->tail) {
     if (line.template_id == worst.template_id) candidate.line = line.line;
   }

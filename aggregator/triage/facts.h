@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,15 @@ struct Metric {
   bool finite_before = false;       // it was a number before that
 };
 
+// A time that one rank printed for another, as Megatron's "times across ranks" do; nanoseconds.
+struct ToldTime {
+  std::int64_t iteration = 0;
+  double time = 0;
+  LineRef line;
+};
+// Per timer and rank, ascending by iteration.
+using ToldTimes = std::map<std::string, std::map<std::int32_t, std::vector<ToldTime>>>;
+
 struct ProcessFact {
   std::int32_t pid = 0;
   UnixNanos start = 0;
@@ -74,6 +84,8 @@ struct RankFacts {
   bool stamped = true;                      // its lines say their time
   UnixNanos resolution = 1;                 // of these stamps, nanoseconds
   std::vector<IterationStart> iterations;   // the newest ones, ascending by iteration
+  std::int64_t gap = 0;                     // between two that it says, typically; 0: unknown
+  std::size_t said = 0;                     // iterations, with or without a time
   std::vector<TailLine> tail;               // its newest lines, ascending by (time, stream, offset)
   // When it said the newest iterations, apart by what it said: a line before the barrier tells who
   // is late, one after it does not.
@@ -95,6 +107,7 @@ struct EventFact {
   Span when;  // with what is not known of it: a line without a stamp lies between two times
   std::optional<std::int64_t> iteration;
   std::string rule, kind, klass;
+  std::size_t routine = 0;  // lines behind it that its writer had said before it, too; up to 16
   std::map<std::string, std::int64_t> numbers;  // metadata of the line
   std::map<std::string, std::string> words;
 
@@ -123,6 +136,9 @@ struct Facts {
   std::vector<EventFact> kernel;            // of the ranks' hosts, in the lifetimes of the ranks
   std::map<std::string, ClockFact> clocks;  // by host; may be empty
   std::map<TemplateId, std::string> texts;  // of the templates of `arrivals`
+  ToldTimes told;
+  // Of ranks, as launchers and the ranks themselves name them.
+  std::map<std::int32_t, std::set<std::int64_t>> pids;
 
   const RankFacts* find(std::int32_t rank) const {
     for (const RankFacts& facts : ranks) {

@@ -126,7 +126,9 @@ bool has_exit(const RankFacts& rank) { return rank.process && rank.process->exit
 // Ranks that a launcher saw end by a signal or with a status while others only followed.
 std::optional<Candidate> reported(const Analysis& analysis) {
   for (const Report& report : analysis.reports) {
-    if (!report.status || *report.status == 0) continue;
+    // Ray sees that a worker is gone, and not always how.
+    const bool unseen = !report.status && report.event->rule == "ray-worker-died";
+    if (!unseen && report.status.value_or(0) == 0) continue;
     std::vector<std::int32_t> ranks;
     for (const std::int32_t rank : report.ranks) {
       const Outcome* outcome = analysis.of(rank);
@@ -134,8 +136,9 @@ std::optional<Candidate> reported(const Analysis& analysis) {
                          outcome->end == End::cascade || outcome->end == End::terminated;
       if (!spoke) ranks.push_back(rank);
     }
-    const bool by_signal = *report.status < 0 || *report.status > 128;
-    const std::int64_t signal = *report.status < 0 ? -*report.status : *report.status - 128;
+    const std::int64_t status = report.status.value_or(-9);
+    const bool by_signal = status < 0 || status > 128;
+    const std::int64_t signal = status < 0 ? -status : status - 128;
     if (ranks.empty() || !by_signal || signal == 15) continue;
     Candidate out;
     out.ranks = ranks;
@@ -145,9 +148,10 @@ std::optional<Candidate> reported(const Analysis& analysis) {
     out.when = outcome->when;
     out.timed = has_exit(*outcome->rank);
     out.event = report.event;
-    out.claim = name_ranks(as_set(ranks)) + " ended by signal " + std::to_string(signal) +
+    out.claim = name_ranks(as_set(ranks)) +
+                (unseen ? " ended" : " ended by signal " + std::to_string(signal)) +
                 " without a word, by the launcher's report";
-    out.confidence = 0.95;
+    out.confidence = unseen ? 0.8 : 0.95;
     return out;
   }
   return std::nullopt;
@@ -298,11 +302,17 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis,
     if (ranks.empty()) continue;
     const Outcome* outcome = analysis.of(*ranks.begin());
     if (outcome == nullptr) continue;
-    if (outcome->end == End::finished) continue;
+    const auto& process = outcome->rank->process;
+    if (process && process->exit_status == 0) continue;
+    // What the job survived breaks it no more, unless it is its own rank that breaks.
+    EventFact placed = event;
+    placed.rank = outcome->rank->rank;
+    const bool broke = outcome->end == End::root || outcome->end == End::wordless;
+    if (!broke && job_went_on(analysis.facts, analysis.clocks, placed)) continue;
     // A death without a word lies between its last line and what the others said of it.
     if (event.when.lo > until + kAfter || event.when.hi < seen->when.lo - kBefore) continue;
     // A rank that names another cause of its own had no need of this one.
-    const bool explains = exact || outcome->end == End::root || outcome->end == End::wordless;
+    const bool explains = exact || broke || seen->kind == "killed";
     if (!explains) continue;
     Candidate out;
     out.ranks.assign(ranks.begin(), ranks.end());

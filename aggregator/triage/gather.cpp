@@ -5,6 +5,7 @@
 #include <set>
 
 #include "aggregator/query/block_rows.h"
+#include "aggregator/triage/clocks.h"
 #include "aggregator/triage/place_ranks.h"
 #include "common/line/utf8.h"
 
@@ -13,10 +14,13 @@ namespace {
 
 // A process that was seen so lately lives: agents repeat it every 15 s.
 constexpr UnixNanos kSeenLately = 60'000'000'000;
-// Streams that state no attempt belong to one while it ran, and so long around it; the kernel may
-// speak of a dead process later.
-constexpr UnixNanos kAround = 60'000'000'000;
+// Streams that state no attempt belong to one while it ran, and so long around it; the kernel
+// speaks of a blocked process after two minutes, and of a dead one later, too.
+constexpr UnixNanos kAround = 60'000'000'000, kLongAfter = 600'000'000'000;
 constexpr std::size_t kTextBytes = 400;
+constexpr std::int64_t kStampUnit = 1'000'000'000;  // the coarsest stamp
+// Programs write in pieces: a clock that is seen to be ahead is further ahead by this, at most.
+constexpr std::int64_t kUnseenAhead = 2'000'000'000;
 
 // What only kernels and machines say, wherever the line was found.
 bool is_of_host(const EventFact& event) {
@@ -26,6 +30,10 @@ bool is_of_host(const EventFact& event) {
 }
 
 bool is_kernel(const StreamJoin& join) { return join.attributes->name == "kernel"; }
+
+std::string clock_name(const RankFacts& rank) {
+  return rank.host.empty() ? std::to_string(rank.rank) : "host " + rank.host;
+}
 
 }  // namespace
 
@@ -79,7 +87,7 @@ Status Gatherer::plan(BlockingToken& token) {
   }
   add_processes();
   begin_ = from_ == INT64_MAX ? INT64_MIN : from_ - kAround;
-  end_ = to_ == INT64_MIN ? INT64_MAX : to_ + kAround;
+  end_ = to_ == INT64_MIN ? INT64_MAX : to_ + kLongAfter;
   for (const auto& [attempt, life] : others) {
     if (attempt < *facts_.attempt) begin_ = std::max(begin_, std::min(from_, life.hi + kAround));
     if (attempt > *facts_.attempt) end_ = std::min(end_, life.lo);
@@ -180,6 +188,8 @@ void Gatherer::take_rank(std::int32_t rank_number, const StreamJoin& join,
   rank.last_time = std::max(rank.last_time, survey.last);
   rank.lines += survey.lines;
   stamped_[rank_number] += survey.stamped;
+  std::int64_t& ahead = rank_ahead_[rank_number];
+  ahead = std::max(ahead, survey.ahead);
   if (survey.stamped > 0) rank.resolution = std::min(rank.resolution, survey.resolution);
   rank.tail.insert(rank.tail.end(), survey.tail.begin(), survey.tail.end());
   auto& iterations = iterations_[rank_number];
@@ -204,6 +214,7 @@ void Gatherer::infer_ranks() {
   }
   inferred_ = places.infer();
   hosts_ = places.hosts();
+  facts_.pids = places.pids(inferred_);
 }
 
 std::optional<std::int32_t> Gatherer::rank_of_lines(
@@ -214,24 +225,37 @@ std::optional<std::int32_t> Gatherer::rank_of_lines(
   return found == inferred_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Gatherer::take_events(const Work& work, const StreamJoin& join, const BlockSurvey& survey) {
+void Gatherer::take_events(const Work& work, const BlockSurvey& survey) {
+  const JobView& view = work.of_hosts ? *host_view_ : view_;
+  const StreamJoin& join = *view.join_of(work.block);
   for (const BlockSurvey::Event& event : survey.events) {
     EventFact fact = event.fact;
     if (work.shared && (fact.when.lo < begin_ || fact.when.lo > end_)) continue;
     fact.host = join.attributes->host;
+    const auto rank = rank_of_lines(join, event.wrapper_rank);
+    if (!event.stamped) {
+      // It was read when it was read, by a clock that may be behind its own.
+      const auto whose = rank ? positions_.find(*rank) : positions_.end();
+      const auto ahead = whose == positions_.end()
+                             ? ahead_.end()
+                             : ahead_.find(clock_name(facts_.ranks[whose->second]));
+      if (ahead != ahead_.end()) fact.when.hi += ahead->second + kUnseenAhead;
+      if (event.next) fact.when.hi = std::min(fact.when.hi, *event.next + kStampUnit);
+      fact.when.hi = std::max(fact.when.hi, fact.when.lo + 1);
+    }
     // What a launcher says of its children is said by none of them.
-    if (fact.kind != "child_failed") fact.rank = rank_of_lines(join, event.wrapper_rank);
+    if (fact.kind != "child_failed") fact.rank = rank;
     const bool of_host = work.of_hosts || is_kernel(join) || (!fact.rank && is_of_host(fact));
     (of_host ? facts_.kernel : facts_.events).push_back(std::move(fact));
   }
 }
 
-void Gatherer::take(const Work& work, const BlockSurvey& survey) {
+void Gatherer::take_lines(const Work& work, const BlockSurvey& survey) {
   const JobView& view = work.of_hosts ? *host_view_ : view_;
   const StreamJoin& join = *view.join_of(work.block);
-  take_events(work, join, survey);
   if (work.of_hosts || is_kernel(join)) return;
   facts_.texts.insert(survey.texts.begin(), survey.texts.end());
+  add_told(facts_.told, survey.told);
   for (const auto& [wrapper_rank, rank] : survey.ranks) {
     if (const auto whose = rank_of_lines(join, wrapper_rank)) take_rank(*whose, join, rank);
   }
@@ -258,10 +282,56 @@ void settle(Metric& metric) {
 
 }  // namespace
 
-void Gatherer::finish() {
+void Gatherer::settle_hosts() {
   for (RankFacts& rank : facts_.ranks) {
     const auto host = hosts_.find(rank.rank);
     if (rank.host.empty() && host != hosts_.end()) rank.host = host->second;
+    const std::int64_t ahead = rank_ahead_[rank.rank];
+    if (ahead <= 0) continue;
+    std::int64_t& most = ahead_[clock_name(rank)];
+    most = std::max(most, ahead);
+  }
+}
+
+namespace {
+
+// Between two iterations that were said, with or without a time.
+std::int64_t usual_gap(const std::map<std::int64_t, RankSurvey::Start>& iterations) {
+  std::vector<std::int64_t> gaps;
+  for (auto at = iterations.begin(); at != iterations.end(); ++at) {
+    if (at != iterations.begin()) gaps.push_back(at->first - std::prev(at)->first);
+  }
+  if (gaps.empty()) return 0;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
+
+}  // namespace
+
+Status Gatherer::read_clocks(BlockingToken& token) {
+  if (!options_.clocks || to_ < from_) return {};
+  std::set<std::string> asked = {""};
+  for (const RankFacts& rank : facts_.ranks) {
+    if (!asked.insert(rank.host).second) continue;
+    LGR_TRY(auto history, options_.clocks(token, rank.host));
+    if (const auto clock = clock_over(history, from_, to_)) facts_.clocks[rank.host] = *clock;
+  }
+  return {};
+}
+
+std::optional<std::int64_t> Gatherer::iteration_at(std::int32_t rank, UnixNanos time) const {
+  const RankFacts* facts = facts_.find(rank);
+  if (facts == nullptr || !facts->stamped) return std::nullopt;
+  std::optional<std::int64_t> out;
+  for (const IterationStart& start : facts->iterations) {
+    if (start.time <= time) out = start.iteration;
+  }
+  return out;
+}
+
+void Gatherer::finish() {
+  for (RankFacts& rank : facts_.ranks) {
     // Of every stream its newest lines; all together in the order of time.
     std::map<StreamId, std::size_t> left;
     std::stable_sort(rank.tail.begin(), rank.tail.end(), [](const TailLine& a, const TailLine& b) {
@@ -280,6 +350,8 @@ void Gatherer::finish() {
       // When a line without a stamp was said nobody knows; clocks are compared by these times.
       if (start.stamped || !rank.stamped) rank.iterations.push_back({start.time, iteration});
     }
+    rank.gap = usual_gap(iterations);
+    rank.said = iterations.size();
     for (auto& [id, starts] : rank.arrivals) {
       std::stable_sort(starts.begin(), starts.end(),
                        [](const auto& a, const auto& b) { return a.iteration < b.iteration; });
@@ -295,6 +367,8 @@ void Gatherer::finish() {
       UnixNanos unit = 1'000'000'000;
       while (unit > 1 && event.when.lo % unit != 0) unit /= 1000;
       if (event.when.hi == event.when.lo) event.when.hi += unit;
+      if (!event.iteration && event.rank && event.when.hi - event.when.lo <= kStampUnit)
+        event.iteration = iteration_at(*event.rank, event.when.lo);
     }
     std::sort(events->begin(), events->end(), [](const EventFact& a, const EventFact& b) {
       return std::tie(a.when.lo, a.line, a.rule) < std::tie(b.when.lo, b.line, b.rule);
@@ -320,7 +394,10 @@ Result<bool> Gatherer::step(BlockingToken& token, const std::function<bool()>& t
     hosts_planned_ = true;
   }
   infer_ranks();
-  for (std::size_t i = 0; i < work_.size(); ++i) take(work_[i], *surveys_[i]);
+  for (std::size_t i = 0; i < work_.size(); ++i) take_lines(work_[i], *surveys_[i]);
+  settle_hosts();
+  LGR_CHECK(read_clocks(token));
+  for (std::size_t i = 0; i < work_.size(); ++i) take_events(work_[i], *surveys_[i]);
   finish();
   return true;
 }

@@ -13,10 +13,15 @@
 
 namespace logarithm::aggregator::triage {
 
+// What is known of a host's clock, ascending (Storage::clock_history).
+using ClockHistory =
+    std::function<Result<std::vector<ClockReading>>(BlockingToken&, const std::string& host)>;
+
 struct GatherOptions {
   std::optional<std::int32_t> attempt;  // absent: the newest
   UnixNanos now = 0;
   std::uint64_t most_lines = 20'000'000;  // looked at, the newest of each stream first
+  ClockHistory clocks;                    // empty: none is known
 };
 
 // Fills the facts of an attempt from a job's stored blocks and processes, in turns. Looks at
@@ -47,10 +52,13 @@ class Gatherer {
   void infer_ranks();
   std::optional<std::int32_t> rank_of_lines(const StreamJoin& join,
                                             std::optional<std::int32_t> wrapper_rank) const;
-  void take(const Work& work, const BlockSurvey& survey);
+  void take_lines(const Work& work, const BlockSurvey& survey);
   void take_rank(std::int32_t rank, const StreamJoin& join, const RankSurvey& survey);
-  void take_events(const Work& work, const StreamJoin& join, const BlockSurvey& survey);
+  void take_events(const Work& work, const BlockSurvey& survey);
   RankFacts& rank_facts(std::int32_t rank);
+  void settle_hosts();
+  Status read_clocks(BlockingToken& token);
+  std::optional<std::int64_t> iteration_at(std::int32_t rank, UnixNanos time) const;
   void add_processes();
   void finish();
 
@@ -72,6 +80,10 @@ class Gatherer {
   std::map<std::int32_t, std::size_t> positions_;  // rank -> place in facts_.ranks
   std::map<std::int32_t, std::map<std::int64_t, RankSurvey::Start>> iterations_;
   std::map<std::int32_t, std::uint64_t> stamped_;
+  std::map<std::int32_t, std::int64_t> rank_ahead_;
+  // By clock (a host, else a rank of its own): how far its stamps are ahead of the clock that files
+  // were read by, as far as is seen.
+  std::map<std::string, std::int64_t> ahead_;
 };
 
 // Reads the texts of a verdict's evidence.

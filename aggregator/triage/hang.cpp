@@ -12,8 +12,20 @@ namespace {
 constexpr std::int64_t kSteps = 3, kStepsOfMore = 30;
 // Files end at some moment: what is quiet there is quiet for at least this many tenths of a step.
 constexpr std::int64_t kTenthsOfFiles = 15;
+// So many iterations measure a step by the time that all took; the longest of them are longer.
+constexpr std::size_t kMeasured = 8;
+constexpr std::int64_t kUneven = 3;
 // What a line may take from the program to the answer, nanoseconds.
 constexpr std::int64_t kDelivery = 2'000'000'000;
+// Clocks of programs and file servers are hardly further apart than this, nanoseconds.
+constexpr std::int64_t kOtherClock = 15'000'000'000;
+// The same where one of them is a file server's, which is rarely without time synchronisation.
+constexpr std::int64_t kFileServer = 6'000'000'000;
+
+// No later than then the line was said, on its rank's clock.
+UnixNanos latest_time(const TailLine& line) {
+  return line.has(line_flag::derived_time) ? std::max(line.time, line.observed) : line.time;
+}
 
 struct Quiet {
   std::int64_t since = 0;   // no rank said a further iteration, nanoseconds
@@ -29,6 +41,7 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
   Quiet out;
   UnixNanos first = INT64_MAX, last = INT64_MIN, progress = INT64_MIN;
   std::uint64_t lines = 0;
+  std::size_t said = 0;
   for (const RankFacts& rank : facts.ranks) {
     if (rank.process && rank.process->exit) return std::nullopt;
     if (rank.process && rank.process->alive) ++out.watched;
@@ -42,6 +55,11 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
     if (!rank.iterations.empty()) {
       progress = std::max(progress, rank.iterations.back().time - ahead);
     }
+    said = std::max(said, rank.said);
+    for (const TailLine& line : rank.tail) {
+      if (!line.iteration || line.has(line_flag::derived_iteration)) continue;
+      progress = std::max(progress, latest_time(line) - ahead);
+    }
   }
   if (lines == 0) return std::nullopt;
   // Files say no more than that somebody still spoke, or a kernel of a blocked process.
@@ -50,7 +68,9 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
     if (event.kind == "hang") until = std::max(until, event.when.lo);
   }
   // Before the third iteration nothing measures it but the time that the start took so far.
-  const auto step = longest_step(facts);
+  auto step = longest_step(facts);
+  // Or how many were said in all, where no line says when.
+  if (!step && said >= kMeasured) step = kUneven * (last - first) / static_cast<std::int64_t>(said);
   out.starting = !step;
   out.step = step.value_or(last - first);
   out.since = until - (progress == INT64_MIN ? last : progress);
@@ -95,9 +115,24 @@ struct Odd {
   std::vector<std::int32_t> behind, extra;
 };
 
+// The last iteration of any rank was said long after the line: what ranks say at the start, each in
+// its own words, stays the last line of many an output.
+bool is_overtaken(const Analysis& analysis, const RankFacts& rank, const TailLine& line) {
+  const UnixNanos until =
+      latest_time(line) + (line.has(line_flag::derived_time) ? kFileServer : 0) + kDelivery;
+  for (const RankFacts& other : analysis.facts.ranks) {
+    if (other.iterations.empty()) continue;
+    const auto offset = analysis.clocks.between(other, rank);
+    const std::int64_t ahead = offset ? offset->hi : kOtherClock;
+    if (other.iterations.back().time - ahead > until) return true;
+  }
+  return false;
+}
+
 // The last line of one of its outputs is one that no other rank says, and that it did not say in
 // earlier iterations: not what it always says more than others.
-bool says_more(const Facts& facts, const RankFacts& rank) {
+bool says_more(const Analysis& analysis, const RankFacts& rank) {
+  const Facts& facts = analysis.facts;
   std::map<StreamId, const TailLine*> last;
   for (const TailLine& line : rank.tail) {
     const TailLine*& newest = last[line.line.stream];
@@ -112,13 +147,42 @@ bool says_more(const Facts& facts, const RankFacts& rank) {
     });
     // What it said in passing, iterations ago, is no last word.
     const bool stale = own && newest->iteration && *newest->iteration < *own;
-    if (regular || stale || newest->marked) continue;
+    if (regular || stale || newest->marked || is_overtaken(analysis, rank, *newest)) continue;
     const bool alone = std::none_of(facts.ranks.begin(), facts.ranks.end(), [&](const auto& peer) {
       return &peer != &rank && said(peer, newest->template_id);
     });
     if (alone) return true;
   }
   return false;
+}
+
+// Of ranks that say more than others, those that said so last: the others did in passing.
+void keep_latest(const Analysis& analysis, std::vector<std::int32_t>& ranks) {
+  const RankFacts& reference = analysis.facts.ranks.front();
+  std::map<std::int32_t, UnixNanos> last;
+  UnixNanos latest = INT64_MIN;
+  for (const std::int32_t number : ranks) {
+    const RankFacts& rank = *analysis.facts.find(number);
+    const auto offset = analysis.clocks.between(rank, reference);
+    UnixNanos& time = last.emplace(number, INT64_MIN).first->second;
+    for (const TailLine& line : rank.tail) time = std::max(time, latest_time(line));
+    time -= offset ? offset->estimate : 0;
+    latest = std::max(latest, time);
+  }
+  const std::int64_t step = longest_step(analysis.facts).value_or(0);
+  std::erase_if(ranks, [&](std::int32_t number) {
+    return last[number] + kSteps * step + kDelivery < latest;
+  });
+}
+
+// The rank goes on after this line on another output, so long that no two clocks explain it: what
+// NCCL says at the start stays the last line of many a stdout.
+bool is_outlived(const RankFacts& rank, const TailLine& line) {
+  const UnixNanos until = latest_time(line);
+  return std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& other) {
+    return other.line.stream != line.line.stream && !other.has(line_flag::derived_time) &&
+           other.time > until + kOtherClock;
+  });
 }
 
 // Every rank's last words on one of its outputs are the same, and it said them once: the end.
@@ -135,7 +199,8 @@ bool said_the_end(const Facts& facts) {
     std::set<TemplateId> mine;
     for (const auto& [stream, line] : last) {
       const bool said = line->iteration && !line->has(line_flag::derived_iteration);
-      if (times[line->template_id] == 1 && !said) mine.insert(line->template_id);
+      if (times[line->template_id] != 1 || said || is_outlived(rank, *line)) continue;
+      mine.insert(line->template_id);
     }
     for (const TemplateId id : mine) ++ends[id];
   }
@@ -171,13 +236,14 @@ Odd odd_ranks(const Analysis& analysis) {
           });
       if (!has_it && said(rank, common->template_id)) out.behind.push_back(rank.rank);
     }
-    if (says_more(facts, rank)) out.extra.push_back(rank.rank);
+    if (says_more(analysis, rank)) out.extra.push_back(rank.rank);
   }
   const auto keep_few = [&](std::vector<std::int32_t>& ranks) {
     if (2 * ranks.size() >= facts.ranks.size()) ranks.clear();
   };
   keep_few(out.behind);
   keep_few(out.extra);
+  keep_latest(analysis, out.extra);
   return out;
 }
 

@@ -13,12 +13,21 @@ namespace {
 constexpr std::uint64_t kRecord = 16 * 1024;
 // Iterations that show that the job went on.
 constexpr std::size_t kFurther = 2;
+// So many lines of no trouble, where a rank says no iterations.
+constexpr std::size_t kTalk = 8;
 // Clocks of which nothing is known are hardly further apart than this, nanoseconds.
 constexpr std::int64_t kClocksApart = 15'000'000'000;
 
 bool is_normal(const TailLine& line) {
   return line.severity < Severity::error && !line.marked &&
          !line.has(line_flag::continuation | line_flag::progress);
+}
+
+// The same for last words, which may stand behind a header's line as if they belonged to it.
+bool may_end(const TailLine& line) {
+  const bool own = !line.has(line_flag::derived_fields);
+  return (!own || line.severity < Severity::error) && !line.marked &&
+         !line.has(line_flag::progress);
 }
 
 // Templates that at least half of the ranks (and two) have as the last line of a stream. What ranks
@@ -34,7 +43,7 @@ std::set<TemplateId> common_ends(const Facts& facts, const std::set<std::int32_t
     }
     std::set<TemplateId> mine;
     for (const auto& [stream, line] : last) {
-      if (is_normal(*line)) mine.insert(line->template_id);
+      if (may_end(*line)) mine.insert(line->template_id);
     }
     for (const TemplateId id : mine) ++ranks[id];
   }
@@ -50,27 +59,42 @@ bool comes_after(const TailLine& line, const EventFact& event) {
   return line.time > event.when.hi;
 }
 
-// The rank went on after the event: it said a further iteration.
+// After the event came as much as is only said by who goes on.
+bool kept_talking(const RankFacts& rank, const EventFact& event) {
+  if (event.routine >= kTalk) return true;
+  const auto further = std::count_if(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
+    return line.line.stream == event.line.stream && line.line.offset > event.line.offset &&
+           line.severity < Severity::warning && is_normal(line);
+  });
+  return further >= static_cast<std::ptrdiff_t>(kTalk);
+}
+
+// The rank went on after the event: it said a further iteration. What breaks beside the program (a
+// link, a GPU) lets it end the one that it is in.
 bool went_on(const Facts& facts, const Clocks& clocks, const RankFacts& rank,
              const EventFact& event) {
-  for (const IterationStart& start : rank.iterations) {
-    if (start.time > event.when.hi && (!event.iteration || start.iteration > *event.iteration)) {
-      return true;
-    }
+  const std::size_t enough = event.kind == "exception" ? 1 : kFurther;
+  std::set<std::int64_t> further;
+  for (auto start = rank.iterations.rbegin(); start != rank.iterations.rend(); ++start) {
+    if (event.iteration && start->iteration <= *event.iteration) break;
+    if (start->time > event.when.hi) further.insert(start->iteration);
+    if (further.size() >= enough) return true;
   }
   for (const TailLine& line : rank.tail) {
     const bool said = line.iteration && !line.has(line_flag::derived_iteration);
-    if (!said || !event.iteration || *line.iteration <= *event.iteration) continue;
-    if (is_normal(line) && comes_after(line, event)) return true;
+    if (!said || (event.iteration && *line.iteration <= *event.iteration)) continue;
+    if (is_normal(line) && comes_after(line, event)) further.insert(*line.iteration);
   }
+  if (further.size() >= enough) return true;
   // What says iterations of its own is known by these.
-  return rank.iterations.empty() && job_went_on(facts, clocks, event);
+  return rank.iterations.empty() &&
+         (job_went_on(facts, clocks, event) || kept_talking(rank, event));
 }
 
 // It ended as its peers did.
 bool ended_well(const RankFacts& rank, const EventFact& event, const std::set<TemplateId>& ends) {
   return std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
-    return is_normal(line) && comes_after(line, event) && ends.contains(line.template_id);
+    return may_end(line) && comes_after(line, event) && ends.contains(line.template_id);
   });
 }
 

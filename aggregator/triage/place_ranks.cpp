@@ -66,10 +66,26 @@ void PlaceRanks::add(const StreamJoin& join, const BlockSurvey& survey) {
     if (!introduces(event.fact)) continue;
     // Sub-groups have ranks of their own; the whole group is named first.
     if (!join.rank && !event.wrapper_rank) introduced_.emplace(place, *rank);
+    if (const auto pid = event.fact.number("pid"); pid && event.fact.kind == "rank_named") {
+      own_pids_[*rank].insert(*pid);
+    }
     if (event.fact.kind != "nccl_init") continue;
     const std::optional<std::int32_t> own = join.rank ? join.rank : event.wrapper_rank;
     hosts_.emplace(own.value_or(*rank), event.fact.word("host"));
   }
+}
+
+std::map<std::int32_t, std::set<std::int64_t>> PlaceRanks::pids(
+    const std::map<std::string, std::int32_t>& ranks) const {
+  auto out = own_pids_;
+  for (const auto& [pid, named] : mentioned_) {
+    if (named.size() == 1) out[*named.begin()].insert(pid);
+  }
+  for (const auto& [place, pid] : pids_) {
+    const auto rank = ranks.find(place);
+    if (rank != ranks.end()) out[rank->second].insert(pid);
+  }
+  return out;
 }
 
 std::map<std::string, std::int32_t> PlaceRanks::infer() const {

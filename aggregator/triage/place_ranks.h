@@ -22,6 +22,10 @@ class PlaceRanks {
  public:
   void add(const StreamJoin& join, const BlockSurvey& survey);
   std::map<std::string, std::int32_t> infer() const;
+  // Of ranks: what a driver's table and the paths of places say (`ranks`: by infer()), and what
+  // they call themselves.
+  std::map<std::int32_t, std::set<std::int64_t>> pids(
+      const std::map<std::string, std::int32_t>& ranks) const;
   // Of ranks, where NCCL names them.
   const std::map<std::int32_t, std::string>& hosts() const { return hosts_; }
 
@@ -37,6 +41,7 @@ class PlaceRanks {
   // Directory of a launcher's log -> first rank of its host, as it said.
   std::map<std::string, std::set<std::int32_t>> reported_;
   std::map<std::int32_t, std::string> hosts_;
+  std::map<std::int32_t, std::set<std::int64_t>> own_pids_;
 };
 
 }  // namespace logarithm::aggregator::triage

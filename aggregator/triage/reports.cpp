@@ -55,6 +55,11 @@ std::set<std::int32_t> by_pid(const Facts& facts, std::int64_t pid, const std::s
       out.insert(number);
     }
   }
+  if (!out.empty()) return out;
+  for (const auto& [number, pids] : facts.pids) {
+    const RankFacts* rank = facts.find(number);
+    if (rank != nullptr && pids.contains(pid) && may_be_on(*rank, host)) out.insert(number);
+  }
   return out;
 }
 

@@ -21,6 +21,9 @@ constexpr double kShareOfShortRun = 0.5;
 constexpr double kStallSteps = 5;
 constexpr std::size_t kStalls = 3;
 
+constexpr std::string_view kWaits[] = {"recv", "send",    "reduce", "gather", "scatter",
+                                       "sync", "barrier", "comm",   "wait"};
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -41,6 +44,7 @@ struct Series {
   std::string name;
   TemplateId template_id = 0;
   bool of_clocks = true;  // times of day, which clocks may shift
+  const std::map<std::int32_t, std::vector<ToldTime>>* told = nullptr;  // by one rank of all
 };
 
 using Values = std::function<std::vector<std::pair<std::int64_t, double>>(const RankFacts&)>;
@@ -106,6 +110,12 @@ double usual_worst(const std::vector<Row>& rows, std::size_t but) {
   return median(worst);
 }
 
+// A timer that runs long on the ranks that are early.
+bool waits_for_others(const std::string& timer) {
+  return std::any_of(std::begin(kWaits), std::end(kWaits),
+                     [&](std::string_view word) { return timer.find(word) != std::string::npos; });
+}
+
 // The time of one iteration, of the newest ones; 0 when unknown.
 double step_of(const Facts& facts) {
   std::vector<double> steps;
@@ -136,6 +146,10 @@ void find_late(const Analysis& analysis, const Series& series, double step,
                std::vector<Late>& out) {
   const std::vector<Row>& rows = series.rows;
   if (series.ranks.size() < 3 || rows.size() <= kLeast) return;
+  if (step <= 0) {  // nobody says when an iteration was: what takes time is as long as it is
+    if (series.of_clocks) return;
+    step = median(rows.back().values);
+  }
   for (std::size_t i = 0; i < series.ranks.size(); ++i) {
     const std::size_t length = run_length(rows, i, step);
     if (length < kLeast) continue;
@@ -157,6 +171,7 @@ void find_late(const Analysis& analysis, const Series& series, double step,
     entry.since = rows[rows.size() - length].iteration;
     entry.shown_by = series.name;
     entry.template_id = series.template_id;
+    if (series.told != nullptr) entry.line = series.told->at(entry.rank->rank).back().line;
     out.push_back(entry);
   }
 }
@@ -255,6 +270,23 @@ std::vector<Series> all_series(const Analysis& analysis) {
   if (out.empty() && !all.empty()) {
     out.push_back(series_of(
         std::move(all), [&](const RankFacts& rank) { return corrected(rank, rank.iterations); }));
+  }
+  for (const auto& [timer, times] : facts.told) {
+    if (waits_for_others(timer)) continue;
+    std::vector<const RankFacts*> ranks;
+    for (const RankFacts& rank : facts.ranks) {
+      if (times.contains(rank.rank)) ranks.push_back(&rank);
+    }
+    if (2 * ranks.size() <= facts.ranks.size()) continue;
+    const auto& told = times;
+    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
+      std::vector<std::pair<std::int64_t, double>> values;
+      for (const ToldTime& one : told.at(rank.rank)) values.emplace_back(one.iteration, one.time);
+      return values;
+    }));
+    out.back().name = timer;
+    out.back().of_clocks = false;
+    out.back().told = &told;
   }
   for (auto& [key, ranks] : by_metric) {
     if (2 * ranks.size() <= facts.ranks.size()) continue;

@@ -19,6 +19,7 @@ struct Late {
   TemplateId template_id = 0;  // of the lines that show it; 0: unknown
   bool waits_for_data = false;
   const EventFact* event = nullptr;  // that says so, when one does
+  std::optional<LineRef> line;       // of another rank, which told the times of all
 };
 // The latest first.
 std::vector<Late> find_stragglers(const Analysis& analysis);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "common/line/digit_trace.h"
 #include "common/line/hash64.h"
 #include "common/line/unwrap_steps.h"
 #include "common/line/wrappers/cursor.h"
@@ -39,8 +40,9 @@ class Merge {
         out_.ranks_differ = true;
         mention(*out_.rank);
       }
+      // A prefix that says the same again makes no other writer.
+      if (out_.rank != layer.rank) hash(1, static_cast<std::uint64_t>(*layer.rank));
       out_.rank = layer.rank;
-      hash(1, static_cast<std::uint64_t>(*layer.rank));
     }
     if (layer.task) {
       task_ = layer.task;
@@ -183,6 +185,17 @@ bool read_strong(std::string_view text, Stage stage, KnownHosts& hosts, Layer& l
   return is_word(first) && read_named(text, hosts, layer);
 }
 
+// The same rank twice: a launcher's prefix, then the process's own. Another rank is its text. The
+// prefix before begins at `last`.
+bool read_again(std::string_view text, std::size_t last, const Wrapped& known, Layer& layer) {
+  const std::string_view rest = text.substr(known.size);
+  if (!known.rank || !rest.starts_with("[r") || !attempt(read_rank_prefix, rest, layer)) {
+    return false;
+  }
+  DigitTrace::watch(text.substr(last, known.size - last + layer.size));
+  return layer.rank == known.rank;
+}
+
 WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& next) {
   const char first = text[0];
   if (first == '[') {
@@ -233,18 +246,21 @@ void peel(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Laye
   Merge merge(out);
   Stage stage = Stage::cluster;
   bool any = false;
+  std::size_t last = 0;  // where the layer before began
   unsigned layers = mode.layers;
   while (layers < Unwrapper::kMostLayers && out.size < text.size()) {
     const std::string_view rest = text.substr(out.size);
     Stage next = stage;
     // A rank's own prefix first: a template could look the same.
-    if (!read_strong(rest, stage, hosts, layer, next)) {
+    const bool again = stage == Stage::done && read_again(text, last, out, layer);
+    if (!again && !read_strong(rest, stage, hosts, layer, next)) {
       const WeakWrapper weak = read_weak(rest, stage, layer, next);
       if (weak == WeakWrapper::none) break;
       if (out.weak == WeakWrapper::none) out.weak = weak;
       if (weak != mode.accepted && !(mode.label && weak == WeakWrapper::task_label)) break;
     }
     each(out.size, layer.size);
+    last = out.size;
     merge.take(layer);
     any = true;
     ++layers;

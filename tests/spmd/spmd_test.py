@@ -301,8 +301,8 @@ class Triage(unittest.TestCase):
         t = score.report(rows, "small score")
         self.assertEqual(t["wrong_certain"], 0)
         self.assertEqual(t["false_alarms"], 0)
-        self.assertGreaterEqual(t["rank_right"], 0.85)
-        self.assertGreaterEqual(t["kind_right"], 0.85)
+        self.assertGreaterEqual(t["rank_right"], 0.95)
+        self.assertGreaterEqual(t["kind_right"], 0.95)
 
 
 if __name__ == "__main__":

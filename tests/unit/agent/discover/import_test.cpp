@@ -128,6 +128,21 @@ TEST_CASE_FIXTURE(Fixture, "Import: x-N.out is a rank in a family with 0, a job 
   CHECK_FALSE(found.targets[2].rank.has_value());
 }
 
+TEST_CASE_FIXTURE(Fixture, "Import: what x-0.out proves holds for x-8.err") {
+  touch("a/x-0.out");
+  touch("a/x-8.err");
+  touch("b/x-4711.out");
+  touch("b/x-4711.err");
+
+  const Discovered found = scan({.roots = {dir.path()}});
+
+  REQUIRE(found.targets.size() == 4);
+  CHECK(found.targets[0].rank == 0);
+  CHECK(found.targets[1].rank == 8);
+  CHECK_FALSE(found.targets[2].rank.has_value());
+  CHECK_FALSE(found.targets[3].rank.has_value());
+}
+
 TEST_CASE_FIXTURE(Fixture, "Import: what is not there is said") {
   const Discovered found = scan({.roots = {dir.file("none")}});
 

@@ -50,8 +50,17 @@ TEST_CASE_FIXTURE(ImportFixture, "Import zone: what was stated comes first") {
         (kNoon - 3 * 3600 - 1800) * kSecond);
 }
 
+TEST_CASE_FIXTURE(ImportFixture,
+                  "Import zone: lines without a time may follow for a collective's time-out") {
+  CHECK(import("[2026-11-30 05:00:00,000] x\n", kNoon + 601)[0].time == kNoon * kSecond);
+}
+
+TEST_CASE_FIXTURE(ImportFixture, "Import zone: no clock is set to a quarter of an hour") {
+  CHECK(import("[2026-11-30 11:45:00,000] x\n", kNoon)[0].time == (kNoon - 900) * kSecond);
+}
+
 TEST_CASE_FIXTURE(ImportFixture, "Import zone: UTC where the mtime does not fit") {
-  CHECK(import("[2026-11-30 11:00:00,000] x\n", kNoon + 400)[0].time == (kNoon - 3600) * kSecond);
+  CHECK(import("[2026-11-30 11:00:00,000] x\n", kNoon + 1400)[0].time == (kNoon - 3600) * kSecond);
 }
 
 TEST_CASE_FIXTURE(ImportFixture,

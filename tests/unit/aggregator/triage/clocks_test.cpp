@@ -93,5 +93,54 @@ TEST_CASE("Clocks: what agents measured stands alone, and narrows barriers") {
   CHECK(offset->hi <= 3 * kSecond + 3 * kMs);
 }
 
+// Aggregator minus host, as storage keeps it.
+ClockReading reading(std::int64_t at, std::int64_t offset, std::int64_t error) {
+  return {at * kSecond, offset * kMs, error * kMs};
+}
+
+TEST_CASE("Clock history: the reading before the attempt stands until the next") {
+  const std::vector<ClockReading> history = {reading(10, -900, 1), reading(100, -20, 2),
+                                             reading(900, 500, 1)};
+
+  const auto clock = clock_over(history, 200 * kSecond, 300 * kSecond);
+
+  REQUIRE(clock);  // -20 ± 2 … 500 ± 1, the other way round: the next may have begun just after
+  CHECK(clock->offset - clock->error <= -501 * kMs);
+  CHECK(clock->offset + clock->error >= 22 * kMs);
+  CHECK(clock->offset + clock->error < 30 * kMs);
+}
+
+TEST_CASE("Clock history: what stands to the end is exact") {
+  const auto clock = clock_over({reading(100, -20, 2)}, 200 * kSecond, 300 * kSecond);
+
+  REQUIRE(clock);
+  CHECK(clock->offset == 20 * kMs);
+  CHECK(clock->error == 2 * kMs);
+}
+
+TEST_CASE("Clock history: before the first reading a clock may have drifted") {
+  const auto clock = clock_over({reading(300, -20, 2)}, 200 * kSecond, 400 * kSecond);
+
+  REQUIRE(clock);
+  CHECK(clock->offset == 20 * kMs);
+  CHECK(clock->error == 22 * kMs);
+}
+
+TEST_CASE("Clock history: none is none") {
+  CHECK_FALSE(clock_over({}, 0, 100 * kSecond).has_value());
+}
+
+TEST_CASE("Clocks: what agents measured orders hosts without common iterations") {
+  MadeFacts made = two_hosts(3 * kSecond);
+  made.of(1).iterations.clear();
+  made.facts().clocks = {{"n1", {0, kMs}}, {"n2", {3 * kSecond, kMs}}};
+
+  const auto offset = Clocks(made.facts()).between(made.of(1), made.of(0));
+
+  REQUIRE(offset);
+  CHECK(offset->lo == 3 * kSecond - 2 * kMs);
+  CHECK(offset->hi == 3 * kSecond + 2 * kMs);
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator::triage

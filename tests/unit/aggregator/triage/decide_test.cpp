@@ -360,6 +360,65 @@ TEST_CASE("Triage: a clock that is ahead is no straggler") {
   CHECK(decide(made.facts()).verdict == "healthy");
 }
 
+// Rank 5 prints the times of all, of which rank `late` takes twice as long from iteration 30 on.
+void tell_times(MadeFacts& made, const std::string& timer, std::int32_t late) {
+  for (std::int32_t rank = 0; rank < 6; ++rank) {
+    for (std::int64_t at = 0; at < 70; at += 5) {
+      const double slow = rank == late && at >= 30 ? 2 : 1;
+      const LineRef line{StreamId{StreamBase{1, 5}, 0}, static_cast<std::uint64_t>(at)};
+      made.facts().told[timer][rank].push_back({at, slow * 15 * kMs + rank * 1e4, line});
+    }
+  }
+}
+
+TEST_CASE("Triage: a straggler by the times that one rank prints of all") {
+  MadeFacts made(6);
+  tell_times(made, "  forward-backward:", 3);
+  end_all(made);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "straggler");
+  CHECK(verdict.first->ranks == Ranks{3});
+  CHECK(verdict.first->iteration == 30);
+  CHECK(verdict.evidence.at(0).lines.at(0).stream == StreamId{StreamBase{1, 5}, 0});
+}
+
+TEST_CASE("Triage: who waits long for others is no straggler") {
+  MadeFacts made(6);
+  tell_times(made, "  backward-recv:", 3);
+  end_all(made);
+
+  CHECK(decide(made.facts()).verdict == "healthy");
+}
+
+TEST_CASE("Triage: what a rank without iterations talked on after is no failure") {
+  for (const int further : {2, 12}) {
+    CAPTURE(further);
+    MadeFacts made(4);
+    made.of(2).iterations.clear();
+    made.of(2).tail.clear();
+    EventFact& reset = made.event(2, "network", "cascade", MadeFacts::time_of(68));
+    reset.when.hi += 3600 * kSecond;  // nobody knows when
+    for (int i = 0; i < further; ++i) made.say(2, MadeFacts::kExtra, MadeFacts::time_of(69));
+
+    CHECK((decide(made.facts()).verdict == "healthy") == (further > 2));
+  }
+}
+
+TEST_CASE("Triage: an Xid that the job went on after explains no later failure of others") {
+  MadeFacts made(4, 2000);
+  made.kernel("xid", MadeFacts::time_of(200)).numbers["pid"] = 101;
+  made.process(1);
+  made.event(3, "exception", "root", MadeFacts::time_of(2000));
+  lose_peers(made, 3);
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "exception");
+  CHECK(verdict.first->ranks == Ranks{3});
+}
+
 TEST_CASE("Triage: a launcher that was told to stop was preempted, not broken") {
   MadeFacts made(4);
   EventFact& told = made.event(std::nullopt, "teardown", "teardown", kBroke);

@@ -138,6 +138,19 @@ TEST_CASE("Unwrap: a rank prefix ends it, and what follows is the process's") {
   CHECK_FALSE(lines[2].wrapper_rank.has_value());
 }
 
+TEST_CASE("Unwrap: a launcher's and the process's prefix of one rank are both none of its text") {
+  ParsedStream stream;
+  const auto& lines = stream.whole(
+      "[rank3]:[rank3]: Traceback (most recent call last):\n"
+      "[rank3]:[rank3]:   File \"a.py\", line 1, in f\n"
+      "[rank3]:[rank3]: KeyError: 'x'\n");
+  CHECK(body_of(lines[0]) == "Traceback (most recent call last):");
+  CHECK(body_of(lines[2]) == "KeyError: 'x'");
+  CHECK(lines[2].wrapper_rank == 3);
+  CHECK(lines[2].head == lines[0].offset);
+  CHECK_FALSE(lines[2].has(line_flag::rank_mismatch));
+}
+
 TEST_CASE("Unwrap: a local rank is never a rank") {
   ParsedStream stream;
   const auto& lines = stream.whole("[default3]:x\n(A pid=1) [trainer0]:y\n");
