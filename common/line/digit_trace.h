@@ -52,7 +52,7 @@ class DigitTrace {
   const std::vector<Reading>& readings() const { return readings_; }
   // Places of digits that have to be what they are.
   const std::vector<std::uint16_t>& places() const { return places_; }
-  // Something was read that does not lie in the line.
+  // Something was read that does not lie in the line, or give_up() was called.
   bool blind() const { return blind_; }
 
   // For readers. Runs `read`, and notes how it went if anyone wants to know; what `read` asks for
@@ -67,6 +67,10 @@ class DigitTrace {
     current_ = trace;
     trace->note(reader, text, from, at, found ? &time : nullptr);
     return found;
+  }
+  // What decided cannot be noted: the line has to be read anew each time.
+  static void give_up() {
+    if (current_ != nullptr) current_->blind_ = true;
   }
   // The digits of `text` decided something.
   static void watch(std::string_view text) {

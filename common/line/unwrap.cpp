@@ -185,15 +185,14 @@ bool read_strong(std::string_view text, Stage stage, KnownHosts& hosts, Layer& l
   return is_word(first) && read_named(text, hosts, layer);
 }
 
-// The same rank twice: a launcher's prefix, then the process's own. Another rank is its text. The
-// prefix before begins at `last`.
-bool read_again(std::string_view text, std::size_t last, const Wrapped& known, Layer& layer) {
-  const std::string_view rest = text.substr(known.size);
-  if (!known.rank || !rest.starts_with("[r") || !attempt(read_rank_prefix, rest, layer)) {
+// The same rank twice: a launcher's prefix, then the process's own. Another rank is its text.
+bool read_again(std::string_view text, const Wrapped& known, Layer& layer) {
+  if (!known.rank || !text.starts_with("[r") || !attempt(read_rank_prefix, text, layer)) {
     return false;
   }
-  DigitTrace::watch(text.substr(last, known.size - last + layer.size));
-  return layer.rank == known.rank;
+  if (layer.rank == known.rank) return true;
+  DigitTrace::give_up();  // with other ranks it would be one
+  return false;
 }
 
 WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& next) {
@@ -246,21 +245,19 @@ void peel(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Laye
   Merge merge(out);
   Stage stage = Stage::cluster;
   bool any = false;
-  std::size_t last = 0;  // where the layer before began
   unsigned layers = mode.layers;
   while (layers < Unwrapper::kMostLayers && out.size < text.size()) {
     const std::string_view rest = text.substr(out.size);
     Stage next = stage;
     // A rank's own prefix first: a template could look the same.
-    const bool again = stage == Stage::done && read_again(text, last, out, layer);
+    const bool again = stage == Stage::done && read_again(rest, out, layer);
     if (!again && !read_strong(rest, stage, hosts, layer, next)) {
       const WeakWrapper weak = read_weak(rest, stage, layer, next);
       if (weak == WeakWrapper::none) break;
       if (out.weak == WeakWrapper::none) out.weak = weak;
       if (weak != mode.accepted && !(mode.label && weak == WeakWrapper::task_label)) break;
     }
-    each(out.size, layer.size);
-    last = out.size;
+    each(out.size, layer.size, again);
     merge.take(layer);
     any = true;
     ++layers;
@@ -273,17 +270,17 @@ void peel(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Laye
 
 void Unwrapper::unwrap(std::string_view text, unsigned layers, WeakWrapper accepted, bool label,
                        KnownHosts& hosts, Wrapped& out) {
-  peel(text, {layers, accepted, label}, hosts, layer_, out, [](std::size_t, std::size_t) {});
+  peel(text, {layers, accepted, label}, hosts, layer_, out, [](std::size_t, std::size_t, bool) {});
 }
 
 bool trace_unwrap(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Wrapped& out,
                   std::vector<UnwrapStep>& steps) {
   Layer layer;
   bool known = text.size() <= 0xFFFF;
-  peel(text, mode, hosts, layer, out, [&](std::size_t begin, std::size_t size) {
+  peel(text, mode, hosts, layer, out, [&](std::size_t begin, std::size_t size, bool again) {
     known = known && last_reader != nullptr;
     steps.push_back(
-        {last_reader, static_cast<std::uint16_t>(begin), static_cast<std::uint16_t>(size)});
+        {last_reader, static_cast<std::uint16_t>(begin), static_cast<std::uint16_t>(size), again});
   });
   return known;
 }
@@ -295,6 +292,7 @@ bool repeat_unwrap(std::string_view text, const std::vector<UnwrapStep>& steps, 
   for (const UnwrapStep& step : steps) {
     layer.clear();
     if (!step.read(text.substr(step.begin), layer) || layer.size != step.size) return false;
+    if (step.same_rank && layer.rank != out.rank) return false;
     merge.take(layer);
   }
   if (!steps.empty()) merge.finish();

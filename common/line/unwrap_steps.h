@@ -19,6 +19,7 @@ struct UnwrapMode {
 struct UnwrapStep {
   bool (*read)(std::string_view, wrappers::Layer&) = nullptr;
   std::uint16_t begin = 0, size = 0;
+  bool same_rank = false;  // it is one only because it says the rank that is known
 };
 
 // unwrap(), and what it did. False where the hosts of the stream decided: then it has to run again

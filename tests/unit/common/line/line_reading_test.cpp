@@ -129,6 +129,8 @@ std::vector<std::string> shapes() {
       "loss: 0.5 [2026-03-04 05:06:07] 12:30:45",
       "token hf_abcdefghijklmnopqrstuvwxyz0123456789 at 05:06:07",
       "[rank3]: [rank3]: [5] text at 2026-03-04",
+      "[rank3]:[rank3]: Traceback (most recent call last):",
+      "[rank3]:[rank4]: step 12",
       "Mar  4 05:06:07 node7 app[12]: [default3]:loss 1.5",
       "12: [1,3]<stdout>: step 12",
       "",
