@@ -64,8 +64,11 @@ std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const Wri
   if (std::none_of(utc.begin(), utc.end(), has_time)) return std::nullopt;
   // A time that names its zone is the same in both.
   const std::vector<Line> other = parse(rest, 1, facts.modified + kDay, parts);
-  for (std::size_t i = std::min(utc.size(), other.size()); i-- > 0;) {
+  // A time without a date fits some zone at any time of day.
+  const std::vector<Line> next = parse(rest, 0, facts.modified + 2 * kDay, parts);
+  for (std::size_t i = std::min({utc.size(), other.size(), next.size()}); i-- > 0;) {
     if (!has_time(utc[i]) || utc[i].time == other[i].time) continue;
+    if (utc[i].time != next[i].time) continue;
     return zone_of(utc[i].time, facts.modified);
   }
   return std::nullopt;

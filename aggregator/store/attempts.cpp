@@ -56,8 +56,24 @@ class AttemptSets {
   std::vector<Set> sets_;
 };
 
-UnixNanos end_of(const ProcessInfo& process) {
-  return std::max(process.exit.value_or(process.last_seen), process.start);
+// Agents repeat living processes every 15 s, and tell an exit at once. So who did not end lives,
+// until it has not been heard of for this long.
+constexpr UnixNanos kSilence = 60'000'000'000;
+
+// Until when anything is known of the job.
+UnixNanos newest_of(const std::vector<ProcessInfo>& processes) {
+  UnixNanos newest = INT64_MIN;
+  for (const ProcessInfo& one : processes) {
+    newest = std::max({newest, one.start, one.last_seen, one.exit.value_or(one.start)});
+  }
+  return newest;
+}
+
+// When `process` ended, or until when it may be taken to live.
+UnixNanos end_of(const ProcessInfo& process, UnixNanos newest) {
+  if (process.exit) return std::max(*process.exit, process.start);
+  const UnixNanos seen = std::max(process.last_seen, process.start);
+  return std::max(seen, std::min(newest, seen + kSilence));
 }
 
 UnixNanos end_error_of(const ProcessInfo& process) {
@@ -65,11 +81,11 @@ UnixNanos end_error_of(const ProcessInfo& process) {
 }
 
 // `earlier` started no later than `later`.
-bool linked(const ProcessInfo& earlier, const ProcessInfo& later) {
+bool linked(const ProcessInfo& earlier, const ProcessInfo& later, UnixNanos newest) {
   if (earlier.host == later.host && earlier.restart_count != later.restart_count) return false;
-  const bool earlier_ends_first = end_of(earlier) <= end_of(later);
+  const bool earlier_ends_first = end_of(earlier, newest) <= end_of(later, newest);
   const ProcessInfo& first_to_end = earlier_ends_first ? earlier : later;
-  const UnixNanos overlap = end_of(first_to_end) - later.start;
+  const UnixNanos overlap = end_of(first_to_end, newest) - later.start;
   // A process is not its own neighbour in time: what is unknown is when the later one began (and
   // the earlier one, if both began together) and when the first one ended.
   const UnixNanos error = std::max<UnixNanos>(later.start_error, 0) + end_error_of(first_to_end);
@@ -96,14 +112,17 @@ std::vector<std::int32_t> compute_attempts(const std::vector<ProcessInfo>& proce
     return pa.host != pb.host ? pa.host < pb.host : pa.pid < pb.pid;
   });
 
+  const UnixNanos newest = newest_of(processes);
   AttemptSets sets(processes);
   std::vector<std::size_t> alive;  // started before, not ended yet
   for (const std::size_t next : order) {
-    std::erase_if(alive,
-                  [&](std::size_t i) { return end_of(processes[i]) <= processes[next].start; });
+    std::erase_if(alive, [&](std::size_t i) {
+      return end_of(processes[i], newest) <= processes[next].start;
+    });
     std::vector<std::size_t> candidates;
     for (const std::size_t other : alive) {
-      if (linked(processes[other], processes[next])) candidates.push_back(sets.set_of(other));
+      if (linked(processes[other], processes[next], newest))
+        candidates.push_back(sets.set_of(other));
     }
     sets.place(next, std::move(candidates));
     alive.push_back(next);

@@ -55,6 +55,11 @@ TEST_CASE_FIXTURE(ImportFixture,
   CHECK(import("[2026-11-30 05:00:00,000] x\n", kNoon + 601)[0].time == kNoon * kSecond);
 }
 
+TEST_CASE_FIXTURE(ImportFixture, "Import zone: a time without a date tells none") {
+  CHECK(import("05:00:00.000 [main] INFO  org.apache.Store - x\n", kNoon + 60)[0].time ==
+        (kNoon - 7 * 3600) * kSecond);
+}
+
 TEST_CASE_FIXTURE(ImportFixture, "Import zone: no clock is set to a quarter of an hour") {
   CHECK(import("[2026-11-30 11:45:00,000] x\n", kNoon)[0].time == (kNoon - 900) * kSecond);
 }

@@ -82,11 +82,31 @@ TEST_CASE("Attempts: links carry over a chain") {
                   process("a", 3, 19 * kSecond, 30 * kSecond)}) == Numbers{0, 0, 0});
 }
 
-TEST_CASE("Attempts: a living process lasts until it was last seen") {
+TEST_CASE("Attempts: a living process lasts until it was not heard of for a minute") {
   auto living = process("a", 1, 0, std::nullopt);
   living.last_seen = 30 * kSecond;
   CHECK(attempts({living, process("b", 2, 20 * kSecond, 25 * kSecond)}) == Numbers{0, 0});
-  CHECK(attempts({living, process("b", 2, 31 * kSecond, 35 * kSecond)}) == Numbers{0, 1});
+  CHECK(attempts({living, process("b", 2, 80 * kSecond, 85 * kSecond)}) == Numbers{0, 0});
+  CHECK(attempts({living, process("b", 2, 91 * kSecond, 95 * kSecond)}) == Numbers{0, 1});
+}
+
+TEST_CASE("Attempts: ranks of a run that starts are one attempt though each was told but once") {
+  std::vector<ProcessInfo> processes;
+  for (int rank = 0; rank < 4; ++rank) {
+    auto one = process(rank < 2 ? "a" : "b", rank + 1, rank * kSecond, std::nullopt);
+    one.last_seen = one.start + 100 * kMs;
+    one.rank = rank;
+    processes.push_back(one);
+  }
+  CHECK(attempts(processes) == Numbers{0, 0, 0, 0});
+  // Their exits were never told; the next run has the same ranks.
+  for (int rank = 0; rank < 4; ++rank) {
+    auto one = process("a", rank + 11, (30 + rank) * kSecond, std::nullopt);
+    one.last_seen = one.start + 100 * kMs;
+    one.rank = rank;
+    processes.push_back(one);
+  }
+  CHECK(attempts(processes) == Numbers{0, 0, 0, 0, 1, 1, 1, 1});
 }
 
 TEST_CASE("Attempts: numbers stated by every process are taken as they are") {
