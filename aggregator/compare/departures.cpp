@@ -341,8 +341,10 @@ class Comparer {
       weight = departure.ended ? 0.75 : 0.85;
     } else if (facts.follows) {
       weight = 0.7;
-    } else if (facts.severity >= Severity::error || facts.marked) {
+    } else if (facts.marked) {
       weight = 1.0;
+    } else if (facts.severity >= Severity::error) {
+      weight = 0.95;  // a frame of a traceback says less than its exception
     } else if (facts.severity == Severity::warning) {
       weight = 0.9;
     }

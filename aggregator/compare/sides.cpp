@@ -86,7 +86,8 @@ double weight_of(const SideDeparture& departure, const History& run) {
   if (departure.group >= run.groups.size()) return 0.8;
   const GroupFacts& facts = run.groups[departure.group];
   if (facts.follows) return 0.7;
-  if (facts.severity >= Severity::error || facts.marked) return 1.0;
+  if (facts.marked) return 1.0;
+  if (facts.severity >= Severity::error) return 0.95;
   return facts.severity == Severity::warning ? 0.9 : 0.8;
 }
 
