@@ -65,6 +65,17 @@ TEST_CASE("Order time: a clock without date is of the day that is nearest, over 
   CHECK(unknown.state.utc_offset_minutes == 540);
 }
 
+TEST_CASE("Order time: a clock without date in an imported file was not in its future") {
+  Stream s;
+  s.context.imported = true;
+  for (const int hour : {6, 12, 17, 18, 23}) {
+    const Line line = s.at("05:06:07", kNewYear + hour * kHour);
+    CHECK(line.time == kNewYear + 5 * kHour + 6 * kMinute + 7 * kSecond);
+    CHECK(!line.has(line_flag::time_suspect));
+  }
+  CHECK(s.at("23:00:00", kNewYear + 2 * kHour).time == kNewYear - kHour);
+}
+
 TEST_CASE("Order time: seconds since 1970 need no zone") {
   Stream s;
   s.context.utc_offset_minutes = 540;
