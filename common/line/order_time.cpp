@@ -28,7 +28,7 @@ std::optional<UnixNanos> point_in_time(const PrintedTime& printed, UnixNanos obs
   std::optional<int> offset = known_offset(printed, context, state);
   // Where year or day are missing the newest one that is not in the future is meant.
   const UnixNanos local_now = observed + offset.value_or(0) * kMinute;
-  // A time of day in an imported file is read as it stands: one that is still to come is yesterday's.
+  // A time of day in an imported file is read as it stands: what is still to come is yesterday's.
   const bool stands = context.imported ? !printed.has_date() : offset.has_value();
   const UnixNanos ahead = stands ? kFuture : kFuture + kWidestZone;
   const auto local = as_utc(printed, local_now, local_now + ahead);
