@@ -91,7 +91,8 @@ std::string series_plot(const Json& answer, std::size_t columns) {
   std::uint64_t apart = 0;
   each_bucket(answer, [&](const Json& series, const Json& bucket) {
     if (!bucket.contains("iteration")) {
-      apart += static_cast<std::uint64_t>(number_member(bucket, "count"));
+      const double count = number_member(bucket, "count");  // NaN when there is none
+      if (count > 0 && count < 1e18) apart += static_cast<std::uint64_t>(count);
       return;
     }
     if (&series != before) lines.emplace_back();

@@ -34,7 +34,7 @@ bool small_decimal(std::string_view text, double& value) {
   int power = 0;
   const auto run = [&] {
     for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i, ++count) {
-      digits = digits * 10 + (text[i] - '0');
+      if (count < kDigits) digits = digits * 10 + (text[i] - '0');
     }
   };
   run();
