@@ -73,9 +73,8 @@ void Refill::feed(std::string_view chunk, UnixNanos observed, MonotonicTime now)
 
 Status Refill::append(BlockingToken& token) {
   const Status appended = writer_->commit(token);
-  if (log_.done > lost_.front().first) {
-    lost_ = without(std::move(lost_), {{lost_.front().first, log_.done}});
-  }
+  const std::uint64_t first = lost_.front().first;
+  if (log_.done > first) lost_ = without(std::move(lost_), {{first, log_.done}});
   return appended;
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("Shipped rules: a rank of a world is a mention, and no severity") {
   CHECK_FALSE(found.severity.has_value());
   CHECK_FALSE(found.iteration.has_value());
   CHECK_FALSE(found.mapping.has_value());
-  CHECK(meta_keys(found) == "rank world_size");
+  CHECK(meta_keys(found) == "rank world_size pid");
   REQUIRE(found.events.size() == 1);
   CHECK(found.events[0].kind == "rank_named");
 }
