@@ -191,6 +191,8 @@ Status Spool::write(BlockingToken& token, const StreamCheckpoint& checkpoint,
     stream.revision = ++index_.revision;
     stream.checkpoint = checkpoint;
   }
+  // A gap or an end is told behind what it belongs to: the aggregator may have lost the stream.
+  if (!added.empty()) stream.revision = ++index_.revision;
   stream.forgotten = false;
   index_.apply(id, record.at, record.number);
   if (was_closed && !checkpoint.closed) index_.drop_closed(id);
