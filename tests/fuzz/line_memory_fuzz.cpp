@@ -1,4 +1,3 @@
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include "common/line/stream_parser.h"
 #include "common/rules/rule_set.h"
 #include "tests/support/forgetful_rules.h"
+#include "tests/support/same_meta.h"
 
 // Any lines, each of them several times with other digits: a parser that remembers shapes gives
 // what one gives that remembers nothing.
@@ -30,13 +30,6 @@ const RuleSet& shipped_rules() {
   return *rules;
 }
 
-bool same(const MetaPair& a, const MetaPair& b) {
-  if (a.key != b.key || a.point != b.point || a.value.index() != b.value.index()) return false;
-  if (!std::holds_alternative<double>(a.value)) return a.value == b.value;
-  return std::bit_cast<std::uint64_t>(std::get<double>(a.value)) ==
-         std::bit_cast<std::uint64_t>(std::get<double>(b.value));
-}
-
 void check_same(const Line& a, const Line& b) {
   check(a.raw == b.raw && a.flags == b.flags && a.output == b.output && a.head == b.head);
   check(a.text_begin == b.text_begin && a.header_begin == b.header_begin);
@@ -44,7 +37,7 @@ void check_same(const Line& a, const Line& b) {
   check(a.callsite == b.callsite && a.template_id == b.template_id);
   check(a.wrapper_rank == b.wrapper_rank && a.iteration == b.iteration && a.events == b.events);
   check(a.meta.size() == b.meta.size());
-  for (std::size_t i = 0; i < a.meta.size(); ++i) check(same(a.meta[i], b.meta[i]));
+  for (std::size_t i = 0; i < a.meta.size(); ++i) check(test::same_meta(a.meta[i], b.meta[i]));
 }
 
 // A round's digits hang on the round and on the place.

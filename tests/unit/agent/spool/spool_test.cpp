@@ -74,6 +74,23 @@ TEST_CASE("Spool: what only says where the reader stands sends no info again") {
   CHECK(f.spool->recovered()[0].source == checkpoint_of(kA, 20).source);
 }
 
+TEST_CASE("Spool: a gap is told behind its stream's info, which the aggregator may have lost") {
+  SpoolFixture f;
+  REQUIRE(f.open().ok());
+  REQUIRE(f.append(kA, 0, 10).ok());
+  const SpoolBatch batch = f.next();
+  const Gap gap{0, 10, "store_lost", 5};
+
+  const Status told = f.on_file_thread(
+      [&](BlockingToken& token) { return f.spool->append_gap(token, checkpoint_of(kA, 10), gap); });
+
+  REQUIRE(told.ok());
+  const SpoolBatch more = f.next(batch.cursor);
+  REQUIRE(more.infos.size() == 1);
+  CHECK(more.infos[0].stream == kA);
+  CHECK(more.facts.size() == 1);
+}
+
 TEST_CASE("Spool: every segment carries the templates of its blocks") {
   SpoolFixture f;
   REQUIRE(f.open().ok());

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -12,6 +11,7 @@
 #include "common/line/stream_parser.h"
 #include "common/rules/rule_set.h"
 #include "tests/support/forgetful_rules.h"
+#include "tests/support/same_meta.h"
 
 namespace logarithm {
 namespace {
@@ -24,13 +24,6 @@ std::shared_ptr<const RuleSet> shipped() {
   auto rules = RuleSet::build(RuleSet::shipped(), problems);
   for (const auto& problem : problems) FAIL(problem.to_string());
   return rules;
-}
-
-bool same(const MetaPair& a, const MetaPair& b) {
-  if (a.key != b.key || a.point != b.point || a.value.index() != b.value.index()) return false;
-  if (!std::holds_alternative<double>(a.value)) return a.value == b.value;
-  return std::bit_cast<std::uint64_t>(std::get<double>(a.value)) ==
-         std::bit_cast<std::uint64_t>(std::get<double>(b.value));
 }
 
 void check_same(const Line& a, const Line& b) {
@@ -56,7 +49,7 @@ void check_same(const Line& a, const Line& b) {
   REQUIRE(a.meta.size() == b.meta.size());
   for (std::size_t i = 0; i < a.meta.size(); ++i) {
     CAPTURE(a.meta[i].key);
-    CHECK(same(a.meta[i], b.meta[i]));
+    CHECK(test::same_meta(a.meta[i], b.meta[i]));
   }
 }
 
