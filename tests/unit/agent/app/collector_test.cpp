@@ -82,7 +82,8 @@ struct Fixture {
   bool broken = false;
 };
 
-TEST_CASE_FIXTURE(Fixture, "Collector: a spool that cannot be written is tried ever more rarely") {
+TEST_CASE_FIXTURE(Fixture,
+                  "Collector: case 66, a spool that cannot be written is tried ever more rarely") {
   broken = true;
   const int attempts = turns(seconds(60));
 
@@ -92,7 +93,8 @@ TEST_CASE_FIXTURE(Fixture, "Collector: a spool that cannot be written is tried e
   CHECK(spool->stats().unacked_blocks == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "Collector: once the spool can be written again nothing is missing") {
+TEST_CASE_FIXTURE(Fixture,
+                  "Collector: case 66, once the spool can be written again nothing is missing") {
   broken = true;
   turns(seconds(20));
   broken = false;

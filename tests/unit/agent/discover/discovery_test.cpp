@@ -1,7 +1,9 @@
 #include "agent/discover/discovery.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -334,8 +336,8 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: names of one file are one target, the rea
   CHECK(found.targets[0].aliases.size() == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "Discovery: compressed files and pipes under a glob are left and listed") {
+TEST_CASE_FIXTURE(
+    Fixture, "Discovery: case 17, compressed files and pipes under a glob are left and listed") {
   touch("a.log.gz", std::string("\x1f\x8b\x08\0\0\0\0", 7));
   REQUIRE(::mkfifo(dir.file("p.log").c_str(), 0600) == 0);
   options.files = {{.glob = dir.file("*"), .job = "j", .path = ""}};
@@ -349,7 +351,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(found.not_captured[1].reason == "not a regular file");
 }
 
-TEST_CASE_FIXTURE(Fixture, "Discovery: files in our own directories are never followed") {
+TEST_CASE_FIXTURE(Fixture, "Discovery: case 29, files in our own directories are never followed") {
   touch("state/spool.log");
   options.files = {{.glob = dir.file("**/*.log"), .job = "j", .path = ""}};
   options.exclude = {dir.file("state/")};
@@ -358,6 +360,30 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: files in our own directories are never fo
 
   CHECK(found.targets.empty());
   CHECK(found.not_captured.at(0).reason == "the agent's own file");
+}
+
+TEST_CASE_FIXTURE(
+    Fixture, "Discovery: case 29, the agent's own output is left by its inode, under any name") {
+  const std::string log = touch("agent.log");
+  options.files = {{.glob = dir.file("*"), .job = "j", .path = ""}};
+  const int kept = ::dup(STDERR_FILENO);
+  const int file = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  ::dup2(file, STDERR_FILENO);
+  scan();  // the discovery is made here, with this stderr
+  ::dup2(kept, STDERR_FILENO);
+  ::close(file);
+  ::close(kept);
+  std::filesystem::rename(log, dir.file("renamed.txt"));
+  touch("other.txt");
+
+  const Discovered found = scan();
+
+  REQUIRE(found.targets.size() == 1);
+  CHECK(found.targets[0].path == dir.file("other.txt"));
+  REQUIRE(found.not_captured.size() == 1);
+  CHECK(found.not_captured[0].what == dir.file("renamed.txt"));
+  CHECK(found.not_captured[0].reason == "the agent's own file");
 }
 
 TEST_CASE_FIXTURE(Fixture, "Discovery: an empty new file waits a moment for its process") {

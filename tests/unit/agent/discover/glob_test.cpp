@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(Fixture, "Glob: links to directories are no way through **, pi
   CHECK(walk.other == std::vector<std::string>{dir.file("a/pipe.log")});
 }
 
-TEST_CASE_FIXTURE(Fixture, "Glob: more files than the cap are cut, and it says so") {
+TEST_CASE_FIXTURE(Fixture, "Glob: case 50, more files than the cap are cut, and it says so") {
   for (int i = 0; i < 5; ++i) touch(dir.file(std::to_string(i) + ".log"));
 
   const Walk walk = expand("*.log", kNow, 3);
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Fixture, "Glob: more files than the cap are cut, and it says s
   CHECK(walk.cut);
 }
 
-TEST_CASE_FIXTURE(Fixture, "Glob: it never lists /proc") {
+TEST_CASE_FIXTURE(Fixture, "Glob: case 50, it never lists /proc") {
   const Walk walk = pool.run_and_wait([&](BlockingToken& token) {
     return expand_glob(token, cache, "/proc/*/status", kNow, 1000);
   });
@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(expand("*.log", kNow + 1).files.size() == 2);
 }
 
-TEST_CASE("Compressed files: known by their first bytes") {
+TEST_CASE("Compressed files: case 17, known by their first bytes") {
   CHECK(has_compressed_magic(std::string_view("\x1f\x8b\x08\0", 4)));
   CHECK(has_compressed_magic("\x28\xb5\x2f\xfd..."));
   CHECK(

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include "tests/unit/agent/follow/follow_fixture.h"
 
@@ -441,7 +442,7 @@ TEST_CASE("Follower: drain() puts everything read into the log and leaves the un
   CHECK(f.texts().back() == "unfinished no more");
 }
 
-TEST_CASE("Follower: closed, acknowledged and gone for a day is forgotten") {
+TEST_CASE("case 51: a stream that is closed, acknowledged and gone for a day is forgotten") {
   FollowFixture f;
   f.append("a", numbered(0, 3));
   f.glob("a");
@@ -467,6 +468,25 @@ TEST_CASE("Follower: inotify wakes for a write, and events alone bring the bytes
   f.append("a", "woken\n");
   f.run();
   CHECK(f.texts() == std::vector<std::string>{"woken"});
+}
+
+TEST_CASE("case 48: without inotify (no more instances) every file is polled") {
+  FollowFixture f;
+  f.options.inotify = true;
+  f.append("a", "before\n");
+  rlimit kept{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &kept) == 0);
+  const int next = ::dup(STDIN_FILENO);  // the lowest number that is free
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), kept.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  f.follower();  // inotify_init fails with EMFILE
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &kept) == 0);
+  f.glob("a");
+  f.run();
+  f.append("a", "after\n");
+  f.run();
+  CHECK(f.texts() == std::vector<std::string>{"before", "after"});
 }
 
 }  // namespace logarithm::test

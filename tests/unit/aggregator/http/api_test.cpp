@@ -130,7 +130,7 @@ TEST_CASE("Api: a cursor of another query is refused") {
   CHECK(f.get(kLines, {{"direction", "forward"}, {"cursor", cursor}}).status == 400);
 }
 
-TEST_CASE("Api: over the deadline is 504, over the cap 503, without a token 401") {
+TEST_CASE("Api: case 80, over the deadline is 504, over the cap 503, without a token 401") {
   Fixture f;
   f.options.deadline = std::chrono::nanoseconds(0);
   CHECK(f.get(kLines).status == 504);
@@ -153,7 +153,7 @@ TEST_CASE("Api: over the deadline is 504, over the cap 503, without a token 401"
   CHECK(f.get("/healthz").status == 200);
 }
 
-TEST_CASE("QueryRunner: an answer whose client stalls loses its place to one that asks") {
+TEST_CASE("QueryRunner: case 80, an answer whose client stalls loses its place to one that asks") {
   Fixture f;
   test::ManualClock clock;
   QueryOptions options;
@@ -193,7 +193,7 @@ TEST_CASE("Api: count, jobs, streams, processes, status and metrics answer") {
         std::string::npos);
 }
 
-TEST_CASE("Api: context is the lines around a line of its stream, filters off") {
+TEST_CASE("Api: case 103, context is the lines around a line of its stream, filters off") {
   Fixture f;
   const json page = f.get(kLines, {{"grep", "line 10$"}}).parsed();
   const std::string id = page["lines"][0]["id"];

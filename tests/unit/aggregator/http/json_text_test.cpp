@@ -8,7 +8,7 @@
 
 namespace logarithm::aggregator {
 
-TEST_CASE("JsonWriter: every byte value parses back, ill-formed UTF-8 as U+FFFD") {
+TEST_CASE("JsonWriter: case 90, every byte value parses back, ill-formed UTF-8 as U+FFFD") {
   for (int byte = 0; byte < 256; ++byte) {
     CAPTURE(byte);
     const std::string text = std::string("a") + static_cast<char>(byte) + "b";
@@ -21,7 +21,7 @@ TEST_CASE("JsonWriter: every byte value parses back, ill-formed UTF-8 as U+FFFD"
   }
 }
 
-TEST_CASE("JsonWriter: Unicode's edges survive, surrogates do not") {
+TEST_CASE("JsonWriter: case 90, Unicode's edges survive, surrogates do not") {
   for (const char* text : {"\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xEF\xBF\xBF", "\xE2\x80\xA8",
                            "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
     JsonWriter out;

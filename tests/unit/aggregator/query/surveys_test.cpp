@@ -158,7 +158,7 @@ TEST_CASE("ValueSample: the most frequent first, long values cut and told apart"
   CHECK(sample.top(1).size() == 1);
 }
 
-TEST_CASE("FieldSurvey: many distinct values stay within the bound") {
+TEST_CASE("FieldSurvey: case 78, many distinct values stay within the bound") {
   FieldSurvey survey;
   StreamAttributes attributes;
   attributes.name = "stdout";
