@@ -2,9 +2,11 @@
 """Builds and runs the tests; prints every failure and ends with `N passed, N failed`.
 
     run.py              lint, unit tests (dev), end-to-end tests (release): what ./test runs
-    run.py --ci         the same, then the unit tests under ASan+UBSan, a clang build, the fuzz
-                        targets
+    run.py --ci         the same, then everything built by clang with ASan+UBSan, the unit tests
+                        under it, and the fuzz targets
     run.py --fuzz       builds the fuzz targets and runs each for 30 s, nothing else
+    run.py --deep       what takes too long for CI: the unit tests under TSan, clang-tidy on every
+                        source file (needs clang-tidy-16)
 """
 import glob
 import os
@@ -95,6 +97,15 @@ def fuzz():
                    "-print_final_stats=1", f"-artifact_prefix={corpus}.", corpus] + ([seeds] if os.path.isdir(seeds) else []))
 
 
+def deep():
+    if build("tsan"):
+        suppressions = os.path.join(ROOT, "tests/tsan.supp")
+        doctests("tsan", {"TSAN_OPTIONS": f"halt_on_error=0 exitcode=66 suppressions={suppressions}"})
+    if run("configure dev", ["cmake", "--preset", "dev"])[0]:
+        run("clang-tidy", ["run-clang-tidy-16", "-quiet", "-p", "build/dev",
+                           f"^{ROOT}/(agent|aggregator|cli|common)/.*"], timeout=4 * 3600)
+
+
 def everything():
     run("lint", [sys.executable, "tests/lint.py"])
     if build("dev"):
@@ -105,13 +116,14 @@ def everything():
     if "--ci" in sys.argv[1:]:
         if build("asan"):
             doctests("asan", {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
-        build("clang")
         fuzz()
 
 
 def main():
     if "--fuzz" in sys.argv[1:]:
         fuzz()
+    elif "--deep" in sys.argv[1:]:
+        deep()
     else:
         everything()
     for name in failed:

@@ -143,7 +143,9 @@ TEST_CASE(
   CHECK(f.next().blocks.empty());
 }
 
-TEST_CASE("Spool: cases 69 and 70, a full spool refuses, writes nothing and takes data again after acks") {
+TEST_CASE(
+    "Spool: cases 69 and 70, a full spool refuses, writes nothing and takes data again after "
+    "acks") {
   SpoolFixture f;
   f.options.max_bytes = 20000;
   REQUIRE(f.open().ok());
