@@ -154,7 +154,7 @@ void App::open_metrics() {
   if (!address.ok()) return;  // validate() has said so
   metrics_handler_ = std::make_unique<MetricsHandler>([this] {
     return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()) +
-           rule_metrics_text(rules_->costs()) + reload_metrics_text(reloads_);
+           rule_metrics_text(rules_->costs()) + reloads_.metrics_text("agent");
   });
   net::HttpServerOptions options;
   options.address = address->host;
@@ -181,7 +181,9 @@ Status App::run() {
   std::signal(SIGPIPE, SIG_IGN);
   set_log_threshold(config_.log_level);
   tasks_->spawn("signals", watch_signals());
-  tasks_->spawn("reloads", watch_reloads());
+  reload_signals_ =
+      std::make_unique<ReloadSignals>(io_, *tasks_, service_, clock_, [this] { return reload(); });
+  tasks_->spawn("reloads", reload_signals_->watch());
   tasks_->spawn("uplink", ship());
   if (metrics_server_ != nullptr) tasks_->spawn("metrics", serve_metrics());
   if (follower_->wake_fd() >= 0) tasks_->spawn("names", watch_names());
@@ -214,41 +216,15 @@ asio::awaitable<Status> App::watch_signals() {
   LGR_INFO("stopping signal={}", number);
   service_.notify("STOPPING=1");
   stopping_ = true;
+  reload_signals_->stop();
   pause_.cancel();
   tasks_->spawn("watchdog", watchdog());
   co_return Status();
 }
 
-asio::awaitable<Status> App::watch_reloads() {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  asio::signal_set signals(io_, SIGHUP);
-  while (!stopping_) {
-    auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (broken || stopping_) break;
-    reload_wanted_ = true;
-    if (!std::exchange(reloading_, true)) tasks_->spawn("reload", reload_while_wanted());
-  }
-  co_return Status();
-}
-
-// Signals that come meanwhile are one more reload, however many they are.
-asio::awaitable<Status> App::reload_while_wanted() {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  while (std::exchange(reload_wanted_, false) && !stopping_) {
-    const std::string entered = "RELOADING=1\nMONOTONIC_USEC=" +
-                                std::to_string(clock_.now().time_since_epoch().count() / 1000);
-    service_.notify(entered);
-    const Status reloaded = co_await reload();
-    keep_reload_result(reloaded);
-    service_.notify("READY=1");
-  }
-  reloading_ = false;
-  co_return Status();
-}
-
 // Reading and compiling happen on a thread of their own, so that following goes on; the change
 // itself is one task of the file thread, between two turns: nothing waits for it that it waits for.
-asio::awaitable<Status> App::reload() {
+asio::awaitable<Result<std::vector<std::string>>> App::take_configuration() {
   if (!reload_source_) co_return Error(ErrorCode::unavailable, "there is nothing to read again");
   if (reload_thread_ == nullptr) reload_thread_ = std::make_unique<WorkerPool>(1);
   auto load = [source = reload_source_](BlockingToken&) { return source(); };
@@ -267,14 +243,14 @@ asio::awaitable<Status> App::reload() {
     return collector->reconfigure(token, change);
   };
   const Status applied = co_await file_thread_->run(std::move(apply));
-  if (!applied.ok()) co_return applied;
+  if (!applied.ok()) co_return applied.error();
+  std::vector<std::string> restart = needs_restart(config_, loaded->config);
   take_settings(std::move(*loaded));
-  co_return Status();
+  co_return restart;
 }
 
 void App::take_settings(Settings settings) {
   rules_ = std::move(settings.rules);
-  restart_needed_ = needs_restart(config_, settings.config);
   set_log_threshold(settings.config.log_level);
   config_.rules = std::move(settings.config.rules);
   config_.files = std::move(settings.config.files);
@@ -283,25 +259,33 @@ void App::take_settings(Settings settings) {
   config_.log_level = settings.config.log_level;
 }
 
-void App::keep_reload_result(const Status& reloaded) {
-  reloads_.last_failed = !reloaded.ok();
-  if (reloaded.ok()) {
-    ++reloads_.succeeded;
-    reloads_.problems.clear();
-    for (const std::string& key : restart_needed_) {
-      LGR_WARN("changed, but needs a restart key={}", key);
-      reloads_.problems.push_back(key + ": changed, needs a restart");
-    }
+asio::awaitable<void> App::reload() {
+  Result<std::vector<std::string>> taken = co_await take_configuration();
+  if (taken.ok()) {
+    reloads_.note(Status(), std::move(*taken));
     LGR_INFO("reloaded rules={} files={}", rules_->size(), config_.files.size());
   } else {
-    ++reloads_.failed;
-    reloads_.problems = describe_failure(reloaded.error().message());
-    for (const std::string& problem : reloads_.problems) LGR_ERROR("reload: {}", problem);
+    reloads_.note(taken.error(), {});
   }
-  file_thread_->post([collector = collector_.get(), problems = reloads_.problems](BlockingToken&) {
+  tell_reload();
+}
+
+// The aggregator's status shows it beside what else is wrong with this agent's configuration.
+void App::tell_reload() {
+  std::vector<std::string> problems;
+  if (reloads_.last_failed) {
+    problems.push_back("not reloaded, the former configuration stays:");
+    problems.insert(problems.end(), reloads_.problems.begin(), reloads_.problems.end());
+  } else {
+    for (const std::string& key : reloads_.needs_restart) {
+      problems.push_back(key + ": changed, needs a restart");
+    }
+  }
+  auto tell = [collector = collector_.get(), problems = std::move(problems)](BlockingToken&) {
     collector->set_config_problems(problems);
     return Status();
-  });
+  };
+  file_thread_->post(std::move(tell));
 }
 
 // A hung mount must not hold the exit: what is spooled is safe, and so is what was not read.

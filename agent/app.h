@@ -11,9 +11,11 @@
 #include "agent/collector.h"
 #include "agent/heartbeat_relay.h"
 #include "agent/metrics.h"
-#include "agent/reload.h"
+#include "agent/settings.h"
 #include "agent/uplink/ws_transport.h"
+#include "common/async/reload_signals.h"
 #include "common/async/task_group.h"
+#include "common/config/reload_state.h"
 #include "common/io/posix_file_system.h"
 #include "common/io/service_manager.h"
 #include "common/net/http_server.h"
@@ -40,11 +42,10 @@ class App {
   void open_metrics();
 
   boost::asio::awaitable<Status> watch_signals();
-  boost::asio::awaitable<Status> watch_reloads();
-  boost::asio::awaitable<Status> reload_while_wanted();
-  boost::asio::awaitable<Status> reload();
+  boost::asio::awaitable<void> reload();
+  boost::asio::awaitable<Result<std::vector<std::string>>> take_configuration();
   void take_settings(Settings settings);
-  void keep_reload_result(const Status& reloaded);
+  void tell_reload();
   boost::asio::awaitable<Status> ship();
   boost::asio::awaitable<Status> serve_metrics();
   // Ends a pause when a file was created beside a followed one: see Follower::wake_fd().
@@ -61,9 +62,7 @@ class App {
   AgentConfig config_;
   std::shared_ptr<const RuleSet> rules_;
   SettingsSource reload_source_;
-  ReloadState reloads_;
-  bool reloading_ = false, reload_wanted_ = false;
-  std::vector<std::string> restart_needed_;  // as of the last reload
+  config::ReloadState reloads_;
   SystemClock clock_;
   ServiceManager service_ = ServiceManager::from_environment();
   boost::asio::io_context io_;
@@ -82,6 +81,7 @@ class App {
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<MetricsHandler> metrics_handler_;
   std::unique_ptr<net::HttpServer> metrics_server_;
+  std::unique_ptr<ReloadSignals> reload_signals_;
   std::unique_ptr<TaskGroup> tasks_;
   boost::asio::steady_timer pause_;
   bool woken_ = false;     // watch_names() asks for a turn now

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Pro
 
 // The same for a reload, where any mistake is an Error with all of them: what runs stays.
 Result<Settings> reload_settings(const CommandLine& line);
+
+// Reads the configuration again; called on a thread that may block.
+using SettingsSource = std::function<Result<Settings>()>;
 
 // Keys that differ and that only a start takes in, as the file names them.
 std::vector<std::string> needs_restart(const AgentConfig& running, const AgentConfig& wanted);

@@ -101,7 +101,7 @@ Status App::open() {
   api_->set_tail(*tail_);
   api_->set_suppressions(*suppressions_);
   api_->set_more_metrics([this](std::string& out) { write_metrics(out); });
-  api_->set_more_status([this](JsonWriter& out) { reloads_.write_status(out); });
+  api_->set_more_status([this](JsonWriter& out) { write_reloads(reloads_, out); });
 
   LGR_TRY(ListenAddress listen, parse_listen(config_.listen));
   net::HttpServerOptions http;
@@ -134,7 +134,9 @@ Status App::run() {
   set_log_threshold(config_.log_level);
   if (!config_.ready_file.empty()) LGR_CHECK(write_ready_file(config_.ready_file, address()));
   tasks_->spawn("signals", watch_signals());
-  tasks_->spawn("reloads", watch_reloads());
+  reload_signals_ =
+      std::make_unique<ReloadSignals>(io_, *tasks_, service_, clock_, [this] { return reload(); });
+  tasks_->spawn("reloads", reload_signals_->watch());
   tasks_->spawn("upkeep", maintain());
   tasks_->spawn("http", serve());
   tasks_->spawn("service", feed_service_watchdog(service_, clock_));
@@ -166,44 +168,27 @@ asio::awaitable<Status> App::watch_signals() {
   co_return Status();
 }
 
-asio::awaitable<Status> App::watch_reloads() {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  asio::signal_set signals(io_, SIGHUP);
-  while (!stopping_) {
-    auto [broken, number] = co_await signals.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (broken || stopping_) break;
-    reload_wanted_ = true;
-    if (!std::exchange(reloading_, true)) tasks_->spawn("reload", reload_while_wanted());
+asio::awaitable<void> App::reload() {
+  Result<std::vector<std::string>> taken = co_await take_configuration();
+  if (taken.ok()) {
+    reloads_.note(Status(), std::move(*taken));
+    LGR_INFO("reloaded");
+  } else {
+    reloads_.note(taken.error(), {});
   }
-  co_return Status();
 }
 
-// Signals that come meanwhile are one more reload, however many they are.
-asio::awaitable<Status> App::reload_while_wanted() {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  while (std::exchange(reload_wanted_, false) && !stopping_) {
-    const std::string entered = "RELOADING=1\nMONOTONIC_USEC=" +
-                                std::to_string(clock_.now().time_since_epoch().count() / 1000);
-    service_.notify(entered);
-    const Status reloaded = co_await reload();
-    reloads_.note(reloaded);
-    service_.notify("READY=1");
-  }
-  reloading_ = false;
-  co_return Status();
-}
-
-asio::awaitable<Status> App::reload() {
+asio::awaitable<Result<std::vector<std::string>>> App::take_configuration() {
   if (!reload_source_) co_return Error(ErrorCode::unavailable, "there is nothing to read again");
   auto load = [source = reload_source_](BlockingToken&) { return source(); };
   Result<AggregatorConfig> loaded = co_await upkeep_->run(std::move(load));
   if (!loaded.ok()) co_return loaded.error();
+  std::vector<std::string> restart = needs_restart(config_, *loaded);
   take_settings(std::move(*loaded));
-  co_return Status();
+  co_return restart;
 }
 
 void App::take_settings(AggregatorConfig config) {
-  reloads_.needs_restart = needs_restart(config_, config);
   StorageLimits limits;
   limits.min_free_bytes = config.store.min_free;
   limits.max_part_bytes = config.store.part_bytes;
@@ -242,6 +227,7 @@ asio::awaitable<Status> App::serve() {
 void App::stop() {
   if (stopping_) return;
   stopping_ = true;
+  if (reload_signals_ != nullptr) reload_signals_->stop();
   api_->set_ready(false);
   server_->stop(kStopGrace);
 }
@@ -321,7 +307,7 @@ void App::write_metrics(std::string& out) const {
   const StorageStats storage = storage_->stats();
   number("read_only", "gauge", storage.read_only ? 1 : 0);
   if (storage.free_bytes) number("disk_free_bytes", "gauge", *storage.free_bytes);
-  reloads_.write_metrics(out);
+  out += reloads_.metrics_text("aggregator");
 }
 
 }  // namespace logarithm::aggregator

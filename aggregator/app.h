@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "aggregator/aggregator_config.h"
 #include "aggregator/data_lock.h"
@@ -19,6 +20,7 @@
 #include "aggregator/store/sqlite_storage.h"
 #include "aggregator/store/writer_pool.h"
 #include "aggregator/tail/tail_hub.h"
+#include "common/async/reload_signals.h"
 #include "common/async/task_group.h"
 #include "common/async/worker_pool.h"
 #include "common/base/clock.h"
@@ -46,9 +48,8 @@ class App {
   Status open();
 
   boost::asio::awaitable<Status> watch_signals();
-  boost::asio::awaitable<Status> watch_reloads();
-  boost::asio::awaitable<Status> reload_while_wanted();
-  boost::asio::awaitable<Status> reload();
+  boost::asio::awaitable<void> reload();
+  boost::asio::awaitable<Result<std::vector<std::string>>> take_configuration();
   void take_settings(AggregatorConfig config);
   boost::asio::awaitable<Status> maintain();
   boost::asio::awaitable<void> keep_clocks();
@@ -59,8 +60,7 @@ class App {
 
   AggregatorConfig config_;
   SettingsSource reload_source_;
-  ReloadState reloads_;
-  bool reloading_ = false, reload_wanted_ = false;
+  config::ReloadState reloads_;
   DataLock lock_;
   SystemClock clock_;
   ServiceManager service_ = ServiceManager::from_environment();
@@ -81,6 +81,7 @@ class App {
   std::unique_ptr<TailEndpoint> tail_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<ReloadSignals> reload_signals_;
   std::unique_ptr<TaskGroup> tasks_;
   bool stopping_ = false;
   std::uint64_t trimmed_at_ = 0;  // queries done as of the last trim

@@ -35,45 +35,14 @@ std::vector<std::string> needs_restart(const AggregatorConfig& running,
   return out;
 }
 
-void ReloadState::note(const Status& reloaded) {
-  last_failed = !reloaded.ok();
-  problems.clear();
-  if (reloaded.ok()) {
-    ++succeeded;
-    for (const std::string& key : needs_restart) {
-      LGR_WARN("changed, but needs a restart key={}", key);
-    }
-    LGR_INFO("reloaded");
-    return;
-  }
-  ++failed;
-  LGR_ERROR("not reloaded, the former configuration stays");
-  const std::string& message = reloaded.error().message();
-  for (std::size_t begin = 0; begin < message.size();) {
-    const std::size_t end = std::min(message.find('\n', begin), message.size());
-    problems.push_back(message.substr(begin, end - begin));
-    LGR_ERROR("reload: {}", problems.back());
-    begin = end + 1;
-  }
-}
-
-void ReloadState::write_status(JsonWriter& out) const {
+void write_reloads(const config::ReloadState& state, JsonWriter& out) {
   out.key("reload").begin_object();
-  out.key("ok").count(succeeded).key("failed").count(failed);
-  out.key("last_failed").boolean(last_failed).key("problems").begin_array();
-  for (const std::string& problem : problems) out.string(problem);
+  out.key("ok").count(state.succeeded).key("failed").count(state.failed);
+  out.key("last_failed").boolean(state.last_failed).key("problems").begin_array();
+  for (const std::string& problem : state.problems) out.string(problem);
   out.end_array().key("needs_restart").begin_array();
-  for (const std::string& key : needs_restart) out.string(key);
+  for (const std::string& key : state.needs_restart) out.string(key);
   out.end_array().end_object();
-}
-
-void ReloadState::write_metrics(std::string& out) const {
-  const std::string name = "logarithm_aggregator_reloads_total";
-  out += "# TYPE " + name + " counter\n";
-  out += name + "{result=\"ok\"} " + std::to_string(succeeded) + "\n";
-  out += name + "{result=\"failed\"} " + std::to_string(failed) + "\n";
-  const std::string last = "logarithm_aggregator_last_reload_successful";
-  out += "# TYPE " + last + " gauge\n" + last + " " + (last_failed ? "0" : "1") + "\n";
 }
 
 }  // namespace logarithm::aggregator

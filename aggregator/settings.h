@@ -6,6 +6,7 @@
 
 #include "aggregator/aggregator_config.h"
 #include "aggregator/http/json_text.h"
+#include "common/config/reload_state.h"
 
 namespace logarithm::aggregator {
 
@@ -27,16 +28,7 @@ std::vector<std::string> needs_restart(const AggregatorConfig& running,
 // Reads the configuration again; called on a thread that may block.
 using SettingsSource = std::function<Result<AggregatorConfig>()>;
 
-// How the reloads (SIGHUP) went, for status and metrics. I/O thread.
-struct ReloadState {
-  std::uint64_t succeeded = 0, failed = 0;
-  bool last_failed = false;
-  std::vector<std::string> problems;       // why the last one kept the former configuration
-  std::vector<std::string> needs_restart;  // keys that the last one found changed
-
-  void note(const Status& reloaded);
-  void write_status(JsonWriter& out) const;
-  void write_metrics(std::string& out) const;
-};
+// "reload": how they went. For the status.
+void write_reloads(const config::ReloadState& state, JsonWriter& out);
 
 }  // namespace logarithm::aggregator

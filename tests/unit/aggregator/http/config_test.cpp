@@ -77,17 +77,18 @@ TEST_CASE("Reload: any mistake of the aggregator's file is an error with all of 
   REQUIRE(!refused.ok());
   CHECK(refused.error().message().find("deadline") != std::string::npos);
   CHECK(refused.error().message().find("stray") != std::string::npos);
-  ReloadState state;
-  state.note(Status(refused.error()));
+  config::ReloadState state;
+  state.note(Status(refused.error()), {});
   CHECK(state.failed == 1);
   CHECK(state.problems.size() == 2);
   std::ofstream(line.config) << "query: {deadline: 3s}\nlisten: 127.0.0.1:9\n";
   const auto good = reload_settings(line);
   REQUIRE(good.ok());
   CHECK(needs_restart(AggregatorConfig(), *good) == std::vector<std::string>{"listen"});
-  state.note(Status());
+  state.note(Status(), {"listen"});
   CHECK(!state.last_failed);
   CHECK(state.problems.empty());
+  CHECK(state.needs_restart == std::vector<std::string>{"listen"});
   line.listen = "127.0.0.1:7400";  // the command line goes over the file
   CHECK(needs_restart(AggregatorConfig(), *reload_settings(line)).empty());
 }
