@@ -11,8 +11,10 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <list>
 #include <optional>
+#include <sstream>
 
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
@@ -20,12 +22,11 @@
 #include "cli/run_relay.h"
 #include "cli/verb.h"
 #include "common/base/clock.h"
+#include "common/model/run_environment.h"
 
 namespace logarithm::cli {
 namespace {
 
-// Between our two halves: where the files are. Never seen by the command.
-constexpr const char* kFiles = "LOGARITHM_RUN_FILES";
 constexpr std::chrono::hours kKeep{24 * 7};
 constexpr std::size_t kRemoveAtOnce = 50;
 // Agents look at who runs ten times a second, and again at what is young.
@@ -82,9 +83,10 @@ class RunVerb final : public Verb {
       return usage(Error(ErrorCode::invalid, "run needs a command: logarithm run -- CMD…"));
     }
     EnvironmentList environment = options.environment;
-    const auto files = get_variable(environment, kFiles);
+    const auto files = get_variable(environment, run_environment::kFiles);
     if (!files) return prepare(options, std::move(environment));
-    unset_variable(environment, kFiles);
+    if (get_variable(environment, run_environment::kHolder)) return hold(*files);
+    unset_variable(environment, run_environment::kFiles);
     return run_into(*files, options, std::move(environment));
   }
 
@@ -116,15 +118,22 @@ class RunVerb final : public Verb {
       set_variable(environment, "LOGARITHM_ATTEMPT", std::to_string(*place->attempt));
     }
     remove_old_runs(request.base, request.now, kKeep, kRemoveAtOnce);
-    RunChildRequest again;
-    again.command = {own_path(), "run"};
-    if (plain_) again.command.emplace_back("--plain");
-    again.command.emplace_back("--");
-    again.command.insert(again.command.end(), command_.begin(), command_.end());
-    again.environment = environment;
-    set_variable(again.environment, kFiles, place->directory);
-    again.signals = options.signals;
+    const RunChildRequest again = ourselves(place->directory, options, environment);
     return uncaptured(become_command(again), options, std::move(environment));
+  }
+
+  // This very command with its files known.
+  RunChildRequest ourselves(const std::string& directory, const Options& options,
+                            const EnvironmentList& environment) const {
+    RunChildRequest out;
+    out.command = {own_path(), "run"};
+    if (plain_) out.command.emplace_back("--plain");
+    out.command.emplace_back("--");
+    out.command.insert(out.command.end(), command_.begin(), command_.end());
+    out.environment = environment;
+    set_variable(out.environment, run_environment::kFiles, directory);
+    out.signals = options.signals;
+    return out;
   }
 
   std::string made_up_job(UnixNanos now) const {
@@ -183,7 +192,7 @@ class RunVerb final : public Verb {
     hold_signals(options.signals);
     RunChildRequest request;
     request.command = command_;
-    request.environment = std::move(environment);
+    request.environment = environment;
     request.signals = options.signals;
     request.out = *out;
     request.err = err;
@@ -200,7 +209,7 @@ class RunVerb final : public Verb {
     const int status =
         show_until_end(place, *child, options.signals, shown_out, own_err.ok() ? shown_err : -1);
     const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - began);
-    if (age < kSeenAfter) linger(place, kSeenAfter - age);
+    if (age < kSeenAfter) leave_holder(ourselves(directory, options, environment));
     return status;
   }
 
@@ -239,25 +248,47 @@ class RunVerb final : public Verb {
     return ended.ok() ? *ended : kExitFailure;
   }
 
-  // A run that is over before an agent has looked would be missed: a process without any tie to
-  // ours but the two files stays for a moment.
-  static void linger(const RunPlace& place, std::chrono::milliseconds pause) {
-    if (::fork() != 0) return;
+  // A run that is over before an agent has looked would be missed: a process of its own stays for
+  // a moment and holds the two files. It says which run it belongs to, so that an agent that has
+  // seen both takes them for one.
+  static void leave_holder(RunChildRequest request) {
+    const auto began = start_ticks();
+    if (!began) return;
+    set_variable(request.environment, std::string(run_environment::kHolder), *began);
+    // Waits until it is what it is: nobody may see it without its mark after our end.
+    const auto started = start_child(request);
+    if (!started.ok()) std::fprintf(stderr, "logarithm: %s\n", started.error().message().c_str());
+  }
+
+  // Of this process: /proc/PID/stat, field 22.
+  static std::optional<std::string> start_ticks() {
+    std::ifstream file("/proc/self/stat");
+    std::string line;
+    if (!std::getline(file, line)) return std::nullopt;
+    std::istringstream fields(line.substr(line.rfind(')') + 1));  // the name may hold anything
+    std::string field;
+    for (int number = 3; number <= 22; ++number) fields >> field;
+    if (!fields) return std::nullopt;
+    return field;
+  }
+
+  // Without any tie to those who write or read the run's output, but the two files.
+  static int hold(const std::string& directory) {
+    const RunPlace place{directory, std::nullopt};
     ::setsid();
     ::close_range(0, ~0u, 0);
-    // Opened anew: it is none of those who write.
     const int null = ::open("/dev/null", O_RDONLY);
     const int out = ::open(place.file("stdout").c_str(), O_WRONLY | O_APPEND);
     const int err = ::open(place.file("stderr").c_str(), O_WRONLY | O_APPEND);
-    if (null != STDIN_FILENO || out != STDOUT_FILENO || ::chdir("/") != 0) ::_exit(1);
+    if (null != STDIN_FILENO || out != STDOUT_FILENO || ::chdir("/") != 0) return kExitFailure;
     if (err != STDERR_FILENO) ::dup2(out, STDERR_FILENO);
-    const auto nanos = std::chrono::nanoseconds(pause).count();
+    const auto nanos = std::chrono::nanoseconds(kSeenAfter).count();
     struct timespec left {
       static_cast<std::time_t>(nanos / 1'000'000'000), nanos % 1'000'000'000
     };
     while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
-    ::_exit(0);
+    return 0;
   }
 
   CLI::App* app_ = nullptr;

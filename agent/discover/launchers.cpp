@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "agent/discover/text.h"
+#include "common/model/run_environment.h"
 
 namespace logarithm::agent {
 namespace {
@@ -126,8 +127,12 @@ constexpr std::string_view kRestartCounters[] = {"TORCHELASTIC_RESTART_COUNT",
 constexpr std::string_view kMoreIdentity[] = {
     "LOCAL_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS", "ROLE_NAME",           "SLURM_STEP_ID",
     "SLURM_JOB_NAME",   "SLURMD_NODENAME",           "JOB_COMPLETION_INDEX"};
-constexpr std::string_view kNoIdentity[] = {"TZ", "HOSTNAME", "KUBERNETES_SERVICE_HOST",
-                                            kVisibleGpus};
+constexpr std::string_view kNoIdentity[] = {"TZ",
+                                            "HOSTNAME",
+                                            "KUBERNETES_SERVICE_HOST",
+                                            kVisibleGpus,
+                                            run_environment::kFiles,
+                                            run_environment::kHolder};
 constexpr std::size_t kMaxValue = 1024;
 
 bool is_wanted(std::string_view name) {
@@ -317,6 +322,18 @@ bool same_rank(const Identity& above, const Identity& below) {
   return above.world_size && above.world_size == below.world_size &&
          compatible(above.local_rank, below.local_rank) &&
          compatible(above.restart_count, below.restart_count);
+}
+
+bool is_run_prelude(std::string_view cmdline, const Environment& environment) {
+  if (find(environment, run_environment::kFiles) != nullptr) return false;
+  for (bool first = true; !cmdline.empty(); first = false) {
+    const std::string_view word = cmdline.substr(0, cmdline.find('\0'));
+    cmdline.remove_prefix(std::min(word.size() + 1, cmdline.size()));
+    if (first && word.substr(word.rfind('/') + 1) != "logarithm") return false;
+    if (word == "run") return true;
+    if (word == "--") return false;
+  }
+  return false;
 }
 
 bool is_launcher_program(std::string_view cmdline) {

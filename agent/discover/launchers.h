@@ -58,6 +58,9 @@ bool same_rank(const Identity& above, const Identity& below);
 // True for programs that start ranks and are none (torchrun, srun, mpirun …), from
 // /proc/PID/cmdline.
 bool is_launcher_program(std::string_view cmdline);
+// True for a `logarithm run` that has not yet exec'ed itself with its job in the environment: what
+// it is called then is a guess.
+bool is_run_prelude(std::string_view cmdline, const Environment& environment);
 // True for a shell: with LOGARITHM_JOB exported it lives through many runs of the job.
 bool is_shell(std::string_view program_name);
 

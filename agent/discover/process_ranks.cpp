@@ -111,6 +111,10 @@ std::string ProcessTable::orphan_owner(const Seen& seen) const {
   for (const auto& [key, rank] : ranks_) {
     const ProcessInfo& info = rank.info;
     if (info.identity != seen.identity->variables || info.start > start) continue;
+    if (seen.run_began != 0 &&
+        info.start == boot_->at + static_cast<UnixNanos>(seen.run_began) * tick_) {
+      return key;
+    }
     if (info.exit) {
       if (start <= *info.exit - info.exit_error) return key;
       continue;

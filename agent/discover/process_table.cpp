@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 
 #include "agent/discover/command_line.h"
 #include "agent/discover/container.h"
 #include "agent/discover/time_zone.h"
 #include "agent/discover/users.h"
+#include "common/model/run_environment.h"
 
 namespace logarithm::agent {
 namespace {
@@ -140,7 +142,9 @@ void ProcessTable::read_identity(BlockingToken& token, Seen& seen) {
   const bool named = seen.identity && seen.identity->rank;
   if (!seen.read && (!seen.mention || named)) return;
   const Environment environment = parse_environment(bytes.ok() ? *bytes : std::string());
+  const auto cmdline = fs_.read(token, seen.stat.pid, "cmdline", kMaxCommandLine);
   auto identity = identify(environment);
+  if (cmdline.ok() && is_run_prelude(*cmdline, environment)) identity.reset();
   if (seen.mention) identity = identify_mentioned(environment, *seen.mention);
   if (identity != seen.identity) {
     seen.owner.clear();
@@ -152,7 +156,12 @@ void ProcessTable::read_identity(BlockingToken& token, Seen& seen) {
   const auto tz = environment.find("TZ");
   seen.tz.reset();
   if (tz != environment.end()) seen.tz = tz->second;
-  const auto cmdline = fs_.read(token, seen.stat.pid, "cmdline", kMaxCommandLine);
+  const auto holder = environment.find(run_environment::kHolder);
+  seen.run_began = 0;
+  if (holder != environment.end()) {
+    std::from_chars(holder->second.data(), holder->second.data() + holder->second.size(),
+                    seen.run_began);
+  }
   seen.launcher = cmdline.ok() && is_launcher_program(*cmdline);
 }
 

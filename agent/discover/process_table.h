@@ -95,8 +95,9 @@ class ProcessTable {
     bool read = false;  // the environment, as it was at the last exec that was seen
     std::optional<RankMention> mention;
     std::string visible_gpus;
-    bool dead = false;        // exited, though /proc may still list it
-    bool below_rank = false;  // ranks or launchers are, or were, among its descendants
+    std::uint64_t run_began = 0;  // of the run that left it behind: its start_ticks
+    bool dead = false;            // exited, though /proc may still list it
+    bool below_rank = false;      // ranks or launchers are, or were, among its descendants
     std::int32_t first_parent = 0;
     std::string owner;  // key of the rank that it belongs to
     UnixNanos first_seen = 0;

@@ -271,6 +271,27 @@ class Run(unittest.TestCase):
             job = self.cluster.get("/jobs/short")["jobs"][0]
             self.assertEqual(job["attempts"], [0])
 
+    def test_a_rank_that_fails_at_once_is_one_attempt_that_failed(self):
+        self.environment.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
+        with Cluster() as self.cluster:
+            self.cluster.start_aggregator()
+            self.agent(own_runs=False)
+            eventually(lambda: self.cluster.get("/status")["agents"], what="agent")
+            for pause in ("", "import time; time.sleep(0.3); ", "import time; time.sleep(1.5); "):
+                job = f"fails{len(pause)}{pause[-6:-2].strip('()').replace('.', '')}"
+                self.execute([PYTHON, "-c", pause + "import nosuchmodule"],
+                             prefix=self.with_run("--job", job))
+                verdict = eventually(
+                    lambda: (v := self.cluster.get(f"/jobs/{job}/triage"))["verdict"] != "healthy"
+                    and v, what=f"the verdict on {job}")
+                self.assertEqual(verdict["verdict"], "failed")
+                self.assertEqual(verdict["first"]["ranks"], [0])
+                time.sleep(2.5)  # what stays behind for an agent has left
+                self.assertEqual(self.cluster.get(f"/jobs/{job}/triage")["attempt"], 0)
+                self.assertEqual(self.cluster.get(f"/jobs/{job}")["jobs"][0]["attempts"], [0])
+            names = [job["job"] for job in self.cluster.get("/jobs")["jobs"]]
+            self.assertTrue(all(name.startswith(("fails", "_host")) for name in names), names)
+
     def test_an_agent_of_ours_finds_runs_that_are_over(self):
         for text in ("one", "two"):
             self.execute(["echo", text], prefix=self.with_run("--job", "team/over"))

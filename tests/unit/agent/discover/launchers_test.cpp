@@ -200,5 +200,21 @@ TEST_CASE("Launchers: programs that start ranks are told from scripts that name 
   CHECK_FALSE(is_launcher_program(""));
 }
 
+TEST_CASE("Launchers: `logarithm run` is known until it has its place") {
+  const auto line = [](std::string text) {
+    for (char& c : text) {
+      if (c == ' ') c = '\0';
+    }
+    return text;
+  };
+  CHECK(is_run_prelude(line("logarithm run --job a -- python3 t.py "), {}));
+  CHECK(is_run_prelude(line("/opt/bin/logarithm --token x run"), {}));
+  CHECK_FALSE(is_run_prelude(line("logarithm run "), {{"LOGARITHM_RUN_FILES", "/x"}}));
+  CHECK_FALSE(is_run_prelude(line("logarithm tail job "), {}));
+  CHECK_FALSE(is_run_prelude(line("python3 logarithm run "), {}));
+  CHECK_FALSE(is_run_prelude("", {}));
+  CHECK_FALSE(is_run_prelude("logarithm", {}));
+}
+
 }  // namespace
 }  // namespace logarithm::agent

@@ -125,6 +125,48 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(living().at(2)->pids == std::vector<std::int32_t>{10, 12});
 }
 
+TEST_CASE_FIXTURE(Fixture, "Process table: what a short run leaves behind is no second attempt") {
+  Variables run = worker(0);
+  run["LOGARITHM_JOB"] = "try1";
+  run["LOGARITHM_RUN_FILES"] = "/x";
+  proc.put({.pid = 10, .start_ticks = 500, .environment = run, .command = {"logarithm", "run"}});
+  scan(kStart);
+  proc.remove(10);
+  Variables holder = run;
+  holder["LOGARITHM_RUN_HOLDER"] = "500";
+  SUBCASE("seen beside it") {
+    proc.put({.pid = 12, .parent = 1, .start_ticks = 600, .environment = holder});
+  }
+  SUBCASE("seen after it") {
+    scan(kStart + kSecond);
+    proc.put({.pid = 12, .parent = 1, .start_ticks = 9'999, .environment = holder});
+  }
+  scan(kStart + 2 * kSecond);
+  CHECK(table.ranks().size() == 1);
+  CHECK(living().empty());
+
+  // Nobody saw that run: its holder stands for it.
+  holder["LOGARITHM_RUN_HOLDER"] = "700";
+  proc.put({.pid = 14, .parent = 1, .start_ticks = 10'500, .environment = holder});
+  scan(kStart + 3 * kSecond);
+  CHECK(table.ranks().size() == 2);
+  CHECK(living().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Process table: a `logarithm run` that has not named its job waits") {
+  Variables early = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}};
+  const std::vector<std::string> command = {"/usr/bin/logarithm", "run", "--job", "a", "--", "sh"};
+  proc.put({.pid = 10, .start_ticks = 9990, .environment = early, .command = command});
+  scan(kStart);
+  CHECK(table.ranks().empty());
+  early["LOGARITHM_JOB"] = "a";
+  early["LOGARITHM_RUN_FILES"] = "/x";
+  proc.put({.pid = 10, .start_ticks = 9990, .environment = early, .command = command});
+  scan(kStart + kSecond);
+  REQUIRE(table.ranks().size() == 1);
+  CHECK(table.ranks().begin()->second.info.job == "a");
+}
+
 TEST_CASE_FIXTURE(Fixture, "Process table: a relaunch beside the dying rank is a new process") {
   proc.put({.pid = 5, .parent = 1, .start_ticks = 400});
   proc.put({.pid = 10, .parent = 5, .start_ticks = 500, .environment = worker(2)});
