@@ -143,8 +143,8 @@ void App::open_kernel_log() {
     return id;
   });
   kernel_source_ = std::make_unique<KmsgSource>("/dev/kmsg");
-  kernel_ =
-      std::make_unique<KernelLog>(std::move(options), *kernel_source_, *rules_, *spool_, clock_);
+  kernel_ = std::make_unique<KernelLog>(std::move(options), *kernel_source_, *rules_, *spool_,
+                                        *uplink_, clock_);
   collector_->set_kernel_log(*kernel_, config_.discover.kernel_log);
 }
 

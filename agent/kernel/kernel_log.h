@@ -1,17 +1,14 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "agent/kernel/kernel_record.h"
+#include "agent/kernel/kernel_refill.h"
 #include "agent/kernel/kernel_source.h"
-#include "agent/ports/stream_log.h"
 #include "common/base/clock.h"
-#include "common/line/stream_parser.h"
 
 namespace logarithm::agent {
 
@@ -33,7 +30,7 @@ struct KernelLogStats {
 class KernelLog {
  public:
   KernelLog(KernelLogOptions options, KernelSource& source, const RuleSet& rules, StreamLog& log,
-            Clock& clock);
+            StreamOracle& oracle, Clock& clock);
   ~KernelLog();
 
   // One bounded turn. Error{no_space}: the log is full, nothing is lost, call again later.
@@ -48,19 +45,9 @@ class KernelLog {
   static constexpr const char* kJob = "_host";
 
  private:
-  struct Start {
-    std::uint64_t at = 0;  // in the parser's bytes
-    std::uint64_t sequence = 0;
-    UnixNanos time = 0;
-    unsigned facility = 0;
-    bool fragment = false;
-    std::vector<std::pair<std::string, std::string>> facts;
-  };
   Status begin(BlockingToken& token);
-  void take(const KernelRecord& record);
-  void collect();
-  void finish_line(Line& line);
-  const Start& start_of(std::uint64_t at) const;
+  Status read_some(BlockingToken& token);
+  Status take(BlockingToken& token, const KernelRecord& record);
   bool due() const;
   Status commit(BlockingToken& token);
 
@@ -69,18 +56,12 @@ class KernelLog {
   const RuleSet* rules_;
   StreamLog& log_;
   Clock& clock_;
-  LongLinePool pool_;
-  std::unique_ptr<StreamParser> parser_;
   StreamCheckpoint checkpoint_;
-  BlockWriter block_;
-  std::uint64_t next_ = 0;       // sequence number that comes next
-  std::uint64_t last_head_ = 0;  // sequence of the last line that is no fragment
-  std::deque<Start> starts_;     // of the newest records
-  ParsedLines parsed_;
+  std::unique_ptr<KernelBlocks> blocks_;
+  KernelRefill refill_;
   std::optional<EncodedBlock> waiting_;  // found no room
   std::optional<MonotonicTime> first_at_;
   MonotonicTime retry_at_{};
-  bool begun_ = false;
   std::optional<std::string> problem_;
   KernelLogStats stats_;
 };

@@ -21,6 +21,11 @@ KmsgSource::~KmsgSource() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+void KmsgSource::rewind() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
 Result<KernelSource::Read> KmsgSource::next(BlockingToken&) {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd_ < 0) return refused(errno, "open " + path_);

@@ -24,6 +24,8 @@ class KernelSource {
   };
   // Does not wait. Error: it cannot be read; the next call tries to open it again.
   virtual Result<Read> next(BlockingToken&) = 0;
+  // The next call gives the oldest record that is left.
+  virtual void rewind() = 0;
 };
 
 // A device that gives one record a read(), opened with the first next().
@@ -34,6 +36,7 @@ class KmsgSource final : public KernelSource {
   KmsgSource(const KmsgSource&) = delete;
   KmsgSource& operator=(const KmsgSource&) = delete;
   Result<Read> next(BlockingToken&) override;
+  void rewind() override;
 
  private:
   std::string path_;

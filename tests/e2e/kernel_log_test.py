@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The kernel's log as the stream `kernel` of `_host`: what is written to it is asked for by its host."""
 import os
+import shutil
 import sys
 import unittest
 
@@ -47,6 +48,24 @@ class KernelLog(unittest.TestCase):
             self.assertEqual(len(self.found(cluster, word)), 3)
             streams = cluster.get("/jobs/_host/streams")["streams"]
             self.assertEqual(len(streams), 1)
+
+    def test_what_the_aggregator_lost_is_read_from_the_ring_again(self):
+        word = f"lgr-lost-{os.getpid()}"
+        with Cluster("discover: {processes: false, runs: false}\n") as cluster:
+            cluster.start_aggregator().start_agent()
+            for number in range(3):
+                self.say(f"{word} {number}")
+            eventually(lambda: len(self.found(cluster, word)) == 3, what="the lines")
+            before = cluster.get("/jobs/_host/count")["count"]
+            cluster.aggregator.kill()
+            shutil.rmtree(cluster.path("data"))
+            cluster.start_aggregator()
+            self.say(f"{word} 3")
+            eventually(lambda: len(self.found(cluster, word)) == 4, what="all lines again")
+            count = eventually(lambda: (n := cluster.get("/jobs/_host/count"))["count"] > before
+                               and n, what="the whole ring")
+            self.assertTrue(count["completeness"]["complete"] or
+                            "gaps" in count["completeness"]["reasons"], count)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class FakeRing final : public KernelSource {
   void overwrite(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i, ++oldest) records.pop_front();
   }
-  void reopen() { at = oldest; }  // as opening the device does
+  void rewind() override { at = oldest; }  // as opening the device does
 
   std::deque<std::string> records;
   std::uint64_t oldest = 0, at = 0;
@@ -49,8 +49,9 @@ struct Kernel {
     KernelLogOptions options;
     options.host = "node1";
     options.boot_id = boot;
-    ring.reopen();
-    kernel = std::make_unique<KernelLog>(options, ring, *FollowFixture::rules(), log, clock);
+    ring.rewind();
+    kernel =
+        std::make_unique<KernelLog>(options, ring, *FollowFixture::rules(), log, oracle, clock);
   }
   Status step() {
     const auto once = [&](BlockingToken& token) { return kernel->step(token); };
@@ -68,6 +69,7 @@ struct Kernel {
 
   FakeRing ring;
   MemoryLog log;
+  MemoryOracle oracle;
   FollowClock clock;
   WorkerPool pool{1};
   std::unique_ptr<KernelLog> kernel;
@@ -162,6 +164,73 @@ TEST_CASE("KernelLog: a full spool pauses reading, and nothing is lost or repeat
   CHECK(f.step().ok());
   CHECK(f.step().ok());
   CHECK(f.offsets() == std::vector<std::uint64_t>{0, 1});
+}
+
+TEST_CASE("KernelLog: what the aggregator lost is read from the ring again, or is a gap") {
+  Kernel f;
+  for (int i = 0; i < 10; ++i) f.ring.add(6, 1000, "line " + std::to_string(i));
+  REQUIRE(f.step().ok());
+  f.ring.overwrite(4);
+  f.ring.add(6, 2000, "line 10");
+  f.oracle.sessions_begun = 1;  // knows nothing any more
+  for (int i = 0; i < 4; ++i) REQUIRE(f.step().ok());
+  std::vector<std::uint64_t> again;
+  for (const Line& line : f.stream().again) again.push_back(line.offset);
+  CHECK(again == std::vector<std::uint64_t>{4, 5, 6, 7, 8, 9});
+  CHECK(text_of(f.stream().again[0]) == "line 4");
+  REQUIRE(f.stream().again_blocks.size() == 1);
+  const BlockHeader& header = f.stream().again_blocks[0];
+  CHECK(header.first == 0);
+  CHECK(header.end == 10);
+  REQUIRE(header.gaps.size() == 1);
+  CHECK(header.gaps[0].to == 4);
+  CHECK(header.gaps[0].reason == "store_lost");
+  CHECK(f.offsets() == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  CHECK(f.kernel->stats().records == 11);
+  CHECK(f.log.problems.empty());
+
+  SUBCASE("not again in the same session") {
+    for (int i = 0; i < 4; ++i) REQUIRE(f.step().ok());
+    CHECK(f.stream().again.size() == 6);
+  }
+  SUBCASE("only what is missing, and a full log only delays it") {
+    StoredGeneration have;
+    have.ranges = {{0, 6}, {8, 11}};
+    f.oracle.stored[f.kernel->stream().base] = {have};
+    f.oracle.sessions_begun = 2;
+    f.log.full = true;
+    for (int i = 0; i < 3; ++i) (void)f.step();
+    f.log.full = false;
+    for (int i = 0; i < 4; ++i) REQUIRE(f.step().ok());
+    REQUIRE(f.stream().again.size() == 8);
+    CHECK(f.stream().again[6].offset == 6);
+    CHECK(f.stream().again[7].offset == 7);
+  }
+  SUBCASE("what the log still has is not read from the ring") {
+    f.log.revivable = {{0, 11}};
+    f.oracle.sessions_begun = 2;
+    for (int i = 0; i < 5; ++i) REQUIRE(f.step().ok());
+    CHECK(f.stream().again.size() == 6);
+  }
+  SUBCASE("the ring holds nothing of it") {
+    f.ring.overwrite(7);
+    f.oracle.sessions_begun = 2;
+    for (int i = 0; i < 5; ++i) REQUIRE(f.step().ok());
+    CHECK(f.stream().again.size() == 6);
+    REQUIRE(f.stream().gaps.size() == 1);
+    CHECK(f.stream().gaps[0].from == 0);
+    CHECK(f.stream().gaps[0].to == 11);
+  }
+  SUBCASE("of a former boot: a gap, and its end again") {
+    const StreamId first = f.kernel->stream();
+    f.ring = FakeRing();
+    f.start("boot-2");
+    f.oracle.sessions_begun = 2;
+    for (int i = 0; i < 5; ++i) REQUIRE(f.step().ok());
+    REQUIRE(f.log.streams[first].gaps.size() == 1);
+    CHECK(f.log.streams[first].gaps[0].to == 11);
+    CHECK(f.log.streams[first].closed_told == 3);  // the reboot, with the gap, and by itself
+  }
 }
 
 TEST_CASE("KernelLog: without the right it is said what is missing, and tried again") {
