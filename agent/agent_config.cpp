@@ -2,11 +2,22 @@
 
 #include <charconv>
 
+#include "agent/discover/path_shapes.h"
 #include "common/config/units.h"
 #include "common/config/yaml_node.h"
 #include "common/net/http.h"
 
 namespace logarithm::agent {
+namespace {
+
+void check_path(const config::YamlNode& node, const std::string& path) {
+  if (path.empty()) return;
+  if (const auto made = UserPathRegex::compile(path); !made.ok()) {
+    node.problem_at("path", made.error().message());
+  }
+}
+
+}  // namespace
 
 Result<HostPort> parse_host_port(const std::string& text) {
   const Error bad(ErrorCode::invalid, "not host:port: " + text);
@@ -51,6 +62,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     import.roots = node.strings("roots");
     if (import.roots.empty()) node.problem_at("roots", "must name at least one file or directory");
     import.path = node.string("path", "");
+    check_path(node, import.path);
     import.tz = node.string("tz", "");
     config.import = std::move(import);
     config.discover.processes = config.discover.runs = false;
@@ -74,6 +86,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     if (!pattern.glob.empty() && pattern.glob.front() != '/') {
       node.problem_at("glob", "must be an absolute path");
     }
+    check_path(node, pattern.path);
     config.files.push_back(std::move(pattern));
   }
   config.rules = root.strings("rules");

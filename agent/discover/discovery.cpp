@@ -183,6 +183,9 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
       continue;
     }
     if (!imported && is_too_fresh(token, found, now)) continue;
+    if (pattern.regex && !pattern.regex->match(found.path)) {
+      leave_out(found.path, "followed, but without rank: its name does not match `path`", job);
+    }
     if (known.needs_family && known.rank && !proven.at(both_outputs(known.family))) {
       known.rank.reset();
     }

@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <iterator>
 
+#include "agent/discover/glob.h"
+#include "agent/discover/path_shapes.h"
 #include "agent/settings.h"
 #include "tests/support/temp_dir.h"
 
@@ -48,7 +51,8 @@ TEST_CASE("AgentConfig: what is printed is read back as the same") {
 TEST_CASE("AgentConfig: every problem is told at once, with its line") {
   config::Problems problems;
   const AgentConfig config = load(
-      "agregator: ws://h:1\nspool:\n  max_bytes: lots\nfiles:\n  - glob: relative/*.log\n"
+      "agregator: ws://h:1\nspool:\n  max_bytes: lots\nfiles:\n  - glob: relative/*.log\n    path: "
+      "'rank-(?P<rank'\n"
       "metrics: nowhere\n",
       problems);
   const auto more = validate(config, "agent.yaml");
@@ -59,7 +63,30 @@ TEST_CASE("AgentConfig: every problem is told at once, with its line") {
   CHECK(text.find("agent.yaml:3: spool.max_bytes") != std::string::npos);
   CHECK(text.find("files[0].glob: must be an absolute path") != std::string::npos);
   CHECK(text.find("files[0].job") != std::string::npos);
+  CHECK(text.find("files[0].path: ") != std::string::npos);
   CHECK(text.find("metrics: not host:port") != std::string::npos);
+}
+
+TEST_CASE("AgentConfig: the example of a followed file in README follows one") {
+  std::ifstream file(LGR_SOURCE_DIR "/README.md");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t begin = text.find("files:\n");
+  REQUIRE(begin != std::string::npos);
+  const TempDir dir;
+  std::ofstream(dir.file("agent.yaml")) << text.substr(begin, text.find("```", begin) - begin);
+  AgentConfig config;
+  config::Problems problems;
+  REQUIRE(load_config(dir.file("agent.yaml"), config, problems).ok());
+  CHECK(problems.empty());
+  REQUIRE(config.files.size() == 1);
+  const std::string name = "/scratch/run7/out/rank-3.out";
+  CHECK(glob_matches(config.files[0].glob, name));
+  const auto path = UserPathRegex::compile(config.files[0].path);
+  REQUIRE(path.ok());
+  const auto attributes = path->match(name);
+  REQUIRE(attributes);
+  CHECK(attributes->rank == 3);
+  CHECK(attributes->stream == "stdout");
 }
 
 TEST_CASE("AgentConfig: the token is never printed") {

@@ -274,16 +274,21 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: configured globs give attributes by the u
                    {.glob = dir.file("host/*.log"), .job = "", .path = ""}};
   touch("x/rank-3.out");
   touch("host/agent.log");
+  touch("x/other.out");
 
   const Discovered found = scan();
 
-  REQUIRE(found.targets.size() == 2);
+  REQUIRE(found.targets.size() == 3);
   CHECK(found.targets[0].job == "run7");
   CHECK(found.targets[0].rank == 3);
   CHECK(found.targets[0].name == "stdout");
   CHECK(found.targets[0].rank_source == "path");
   CHECK(found.targets[1].job == "_host");
   CHECK(found.targets[1].name == dir.file("host/agent.log"));
+  CHECK(!found.targets[2].rank);
+  REQUIRE(found.not_captured.size() == 1);
+  CHECK(found.not_captured[0].what == dir.file("x/other.out"));
+  CHECK(found.not_captured[0].reason.find("does not match `path`") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture,
