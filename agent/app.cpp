@@ -410,7 +410,8 @@ asio::awaitable<Status> App::live() {
 
 void App::print_summary() const {
   const CollectorStats& stats = collector_->stats();
-  std::printf("streams %llu\nlines %llu\nbytes %llu\nnot captured %zu\n",
+  std::printf("files %llu\nstreams %llu\nlines %llu\nbytes %llu\nnot captured %zu\n",
+              static_cast<unsigned long long>(stats.targets.load()),
               static_cast<unsigned long long>(spool_->stats().streams.load()),
               static_cast<unsigned long long>(stats.lines.load()),
               static_cast<unsigned long long>(stats.bytes.load()),

@@ -41,6 +41,7 @@ void Collector::discover(BlockingToken& token) {
     return;
   }
   scanned_ = true;
+  stats_.targets = found->targets.size();
   follower_.set_targets(std::move(found->targets));
   not_captured_ = std::move(found->not_captured);
   for (ProcessInfo& process : found->processes) {

@@ -1,7 +1,9 @@
 #include "cli/agent_run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "cli/child_process.h"
 #include "common/config/units.h"
@@ -29,6 +31,7 @@ std::string agent_config(const ImportRequest& request, const std::string& aggreg
   std::string out = "aggregator: " + yaml_quote(aggregator) + "\n";
   if (!token.empty()) out += "token: " + yaml_quote(token) + "\n";
   out += "state_dir: " + yaml_quote(state_dir) + "\n";
+  out += "metrics: \"off\"\n";  // an agent of this host may have the port
   out += "discover:\n  processes: false\n";
   out += "import:\n  job: " + yaml_quote(request.job) + "\n  roots:\n";
   for (const std::string& root : request.roots) out += "  - " + yaml_quote(root) + "\n";
@@ -47,6 +50,37 @@ std::string left_out(const std::string& summary) {
   }
   return summary.substr(begin, end == std::string::npos ? end : end + 1 - begin);
 }
+
+Status found_files(const std::string& summary, const ImportRequest& request) {
+  if (!summary.starts_with("files 0\n")) return {};
+  std::string where;
+  for (const std::string& root : request.roots) where += (where.empty() ? "" : ", ") + root;
+  return Error(ErrorCode::not_found, "no log files in " + where);
+}
+
+namespace {
+
+// Of an agent's log what went wrong, each once; all of it when nothing is marked as that.
+std::string reasons_in(const std::string& log) {
+  std::string out;
+  std::size_t begin = 0;
+  while (begin < log.size()) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    const std::string line = log.substr(begin, end - begin);
+    begin = end + 1;
+    for (const char* mark : {"[error] ", "[warning] "}) {
+      const std::size_t at = line.find(mark);
+      if (at == std::string::npos) continue;
+      std::string reason = "  " + line.substr(at + std::string_view(mark).size());
+      reason = reason.substr(0, reason.find(" suppressed=")) + "\n";
+      if (out.find(reason) == std::string::npos) out += reason;
+    }
+    if (line.find("] ") == std::string::npos && !line.empty()) out += "  " + line + "\n";
+  }
+  return out.empty() ? log : out;
+}
+
+}  // namespace
 
 std::string end_of_file(const std::string& file, std::size_t most) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
@@ -94,7 +128,7 @@ Result<std::string> run_agent(Runner& runner, const Options& options, const Impo
   progress.clear();
   if (*status != 0) {
     return Error(ErrorCode::io, "the agent ended with status " + std::to_string(*status) + ":\n" +
-                                    end_of_file(log, 4096));
+                                    reasons_in(end_of_file(log, 4096)));
   }
   return end_of_file(out, 1u << 20);
 }

@@ -31,6 +31,9 @@ Result<std::string> run_agent(Runner& runner, const Options& options, const Impo
                               const std::string& aggregator, const std::string& work_dir,
                               Progress& progress);
 
+// Error{not_found} when a summary says that there was no file to read.
+Status found_files(const std::string& summary, const ImportRequest& request);
+
 // The part of a summary that says what was left out; empty when nothing was.
 std::string left_out(const std::string& summary);
 

@@ -26,7 +26,19 @@ Result<net::Response> checked(Result<net::Response> answer) {
   ErrorCode code = ErrorCode::invalid;
   if (answer->status == 404) code = ErrorCode::not_found;
   if (answer->status >= 500 || answer->status == 429) code = ErrorCode::unavailable;
-  return Error(code, detail + " (" + std::to_string(answer->status) + ")");
+  detail += " (" + std::to_string(answer->status) + ")";
+  if (detail.starts_with("no such job")) detail += "; `logarithm jobs` lists them";
+  return Error(code, detail);
+}
+
+// Without an answer: where the server was looked for, and who said so.
+Result<net::Response> reached(Result<net::Response> answer) {
+  if (answer.ok() || answer.error().message().find("connect to ") == std::string::npos) {
+    return answer;
+  }
+  return Error(answer.error().code(),
+               answer.error().message() +
+                   ". Is the aggregator there? --server or LOGARITHM_SERVER name another");
 }
 
 }  // namespace
@@ -43,7 +55,7 @@ Result<std::string> ApiClient::get(const std::string& path, const Params& params
   LGR_TRY(net::Url url, target(path, params));
   auto request = net::http_request(std::move(url), "GET", net::Headers(), std::string(),
                                    client_options(token_));
-  LGR_TRY(net::Response answer, checked(runner_.run(std::move(request))));
+  LGR_TRY(net::Response answer, checked(reached(runner_.run(std::move(request)))));
   return std::move(answer.body);
 }
 
@@ -52,7 +64,7 @@ Status ApiClient::send(const std::string& method, const std::string& path, const
   LGR_TRY(net::Url url, target(path, params));
   auto request = net::http_request(std::move(url), method, net::Headers(), std::move(body),
                                    client_options(token_));
-  LGR_TRY([[maybe_unused]] net::Response answer, checked(runner_.run(std::move(request))));
+  LGR_TRY([[maybe_unused]] net::Response answer, checked(reached(runner_.run(std::move(request)))));
   return {};
 }
 
@@ -64,7 +76,7 @@ Result<net::Response> ApiClient::stream(const std::string& path, const Params& p
   if (!accept.empty()) headers.emplace_back("Accept", accept);
   auto request =
       net::http_stream(std::move(url), std::move(headers), client_options(token_), std::move(sink));
-  return checked(runner_.run(std::move(request)));
+  return checked(reached(runner_.run(std::move(request))));
 }
 
 }  // namespace logarithm::cli

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/unknown_word.h"
 #include "cli/verb.h"
 
 namespace logarithm::cli {
@@ -53,11 +54,15 @@ int apply_config(const Globals& globals, Options& options) {
 }
 
 int parse(CLI::App& app, std::vector<std::string> arguments) {
+  const std::vector<std::string> written = arguments;
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(std::move(arguments));
+  } catch (const CLI::ExtrasError& problem) {
+    return usage(Error(ErrorCode::invalid, unknown_word(app, written).value_or(problem.what())));
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? -1 : kExitUsage;
+    if (problem.get_exit_code() == 0) return app.exit(problem) == 0 ? -1 : kExitUsage;
+    return usage(Error(ErrorCode::invalid, problem.what()));
   }
   return kExitOk;
 }
@@ -91,6 +96,9 @@ int run_command_line(std::vector<std::string> arguments, Options surroundings) {
   if (const int wrong = apply_config(globals, options); wrong != kExitOk) return wrong;
   const auto url = net::parse_url(options.server);
   if (!url.ok()) return usage(Error(ErrorCode::invalid, "--server: " + url.error().message()));
+  if (url->scheme != "http") {
+    return usage(Error(ErrorCode::invalid, "--server must be an http:// URL: " + options.server));
+  }
   if (globals.check_config) {
     std::fputs(describe(options).c_str(), stdout);
     return kExitOk;

@@ -64,6 +64,20 @@ std::string side_text(const Json& row, const char* side) {
   return member(*found, found->contains("body") ? "body" : "text");
 }
 
+// Where both begin alike for longer than there is room, both begin shortly before they differ.
+void show_difference(std::string& left, std::string& right, std::size_t width) {
+  constexpr std::size_t kBefore = 12;
+  const std::size_t most = std::min(left.size(), right.size());
+  std::size_t same = 0;
+  while (same < most && left[same] == right[same]) ++same;
+  if (same + kBefore < width) return;
+  std::size_t begin = same - std::min(same, kBefore);
+  while (begin > 0 && (static_cast<unsigned char>(left[begin]) & 0xC0) == 0x80) --begin;
+  if (begin == 0) return;
+  left = "…" + left.substr(begin);
+  right = "…" + right.substr(begin);
+}
+
 char sign_of(const std::string& kind) {
   if (kind == "left") return '<';
   if (kind == "right") return '>';
@@ -97,8 +111,9 @@ std::string pair_text(const Json& answer, std::size_t columns) {
     }
     std::string iteration = member(row, "iteration");
     if (iteration == "null") iteration = "-";
-    out += fit(iteration, 8) + " " + fit(side_text(row, "left"), half) + " " + sign_of(kind) + " " +
-           fit(side_text(row, "right"), half);
+    std::string left = side_text(row, "left"), right = side_text(row, "right");
+    if (kind == "value") show_difference(left, right, half);
+    out += fit(iteration, 8) + " " + fit(left, half) + " " + sign_of(kind) + " " + fit(right, half);
     while (!out.empty() && out.back() == ' ') out.pop_back();
     out += "\n";
   }
@@ -141,9 +156,19 @@ std::string compare_summary(const Json& answer) {
   std::string out = "logarithm: ranks " + member(answer, "ranks");
   const auto first = answer.find("first_divergence");
   if (first == answer.end() || !first->is_object()) return out + ": no departures";
-  const std::string iteration = member(*first, "iteration");
-  out += ": rank " + member(*first, "rank") + " departs first";
-  if (iteration != "null" && iteration != "-") out += ", at iteration " + iteration;
+  const auto where = [](const Json& departure) {
+    const std::string iteration = member(departure, "iteration");
+    const bool known = iteration != "null" && iteration != "-";
+    return "rank " + member(departure, "rank") + (known ? ", at iteration " + iteration : "");
+  };
+  // The first to depart may do so harmlessly, or together with others: the most unusual is named.
+  const Json& departures = array_of(answer, "departures");
+  const std::string most = departures.empty() ? "" : where(departures.front());
+  if (most.empty() || most == where(*first)) {
+    out += ": " + where(*first) + ", departs first";
+  } else {
+    out += ": " + most + ", departs most; the first departure is " + where(*first);
+  }
   const double other = number_member(answer, "other");
   if (other > 0) out += "; " + member(answer, "other") + " more not shown";
   return out;

@@ -12,11 +12,13 @@
 
 namespace {
 
-// How wide the terminal is that stdout is; 80 when it is none.
+// How wide the terminal is that stdout is; when it is none, what COLUMNS says, else 80.
 std::size_t columns() {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
+  const char* text = std::getenv("COLUMNS");
+  const long stated = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
+  return stated >= 20 && stated <= 1000 ? static_cast<std::size_t>(stated) : 80;
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ Result<std::unique_ptr<PrivateServer>> PrivateServer::start(Runner& runner, cons
   own.token.clear();  // of another server
   LGR_TRY(std::string summary, run_agent(runner, own, request, "ws://" + address, path, progress));
   std::fputs((options.terminal ? summary : left_out(summary)).c_str(), stderr);
+  LGR_CHECK(found_files(summary, request));
   return server;
 }
 

@@ -1,7 +1,10 @@
 #include "cli/source.h"
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <string_view>
 
 namespace logarithm::cli {
 
@@ -61,6 +64,44 @@ Result<Source> open_source(Runner& runner, const Options& options, const FileOpt
   LGR_TRY(auto owned, PrivateServer::start(runner, options, request));
   ApiClient api(runner, owned->url(), "");
   return Source{std::move(api), request.job, std::move(owned)};
+}
+
+namespace {
+
+// For a POSIX shell.
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+std::string context_command(const Options& options, const FileOptions& files) {
+  std::string out = "logarithm";
+  if (!files.used()) {
+    const auto stated = std::find(options.environment.begin(), options.environment.end(),
+                                  "LOGARITHM_SERVER=" + options.server);
+    if (options.server != Options().server && stated == options.environment.end()) {
+      out += " --server " + shell_word(options.server);
+    }
+    return out + " context";
+  }
+  out += " context";
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out += std::string(" ") + name + " " + shell_word(value);
+  };
+  add("--path", files.path);
+  add("--tz", files.tz);
+  add("--job", files.job);
+  out += " --files";
+  for (const std::string& file : files.files) out += " " + shell_word(file);
+  return out;
 }
 
 std::string job_path(const std::string& job, const std::string& what) {

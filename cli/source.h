@@ -42,6 +42,10 @@ struct Source {
 };
 Result<Source> open_source(Runner& runner, const Options& options, const FileOptions& files);
 
+// The command that shows a line of what was read here, up to its id: "logarithm context", with
+// whatever it needs to find the same place.
+std::string context_command(const Options& options, const FileOptions& files);
+
 // "/api/v1/jobs/<job>/<what>".
 std::string job_path(const std::string& job, const std::string& what);
 

@@ -7,7 +7,8 @@ namespace logarithm::cli {
 
 int fail(const Error& error) {
   std::fprintf(stderr, "logarithm: %s\n", error.message().c_str());
-  return kExitFailure;
+  // What the server refuses as wrong is what the user wrote.
+  return error.code() == ErrorCode::invalid ? kExitUsage : kExitFailure;
 }
 
 int usage(const Error& error) {

@@ -6,6 +6,7 @@
 #include "cli/compare_text.h"
 #include "cli/filters.h"
 #include "cli/line_printer.h"
+#include "cli/nothing_found.h"
 #include "cli/source.h"
 #include "cli/verb.h"
 
@@ -66,7 +67,13 @@ class CompareVerb final : public Verb {
     const std::string& job = files_.used() ? source->job : job_;
     auto body = source->api.get(job_path(job, "compare"), *params);
     if (!body.ok()) return fail(body.error());
-    return print(*output, *body, options);
+    const int status = print(*output, *body, options);
+    if (status != kExitOk || *output != Output::text) return status;
+    const auto answer = parse_answer(*body, "departures");
+    if (answer.ok() && member(*answer, "ranks").empty()) {
+      say_nothing_found(*source, job, "lines of ranks");
+    }
+    return status;
   }
 
  private:
@@ -87,7 +94,9 @@ class CompareVerb final : public Verb {
       if (output == Output::raw && item.is_object()) out.write(raw_row(item) + "\n");
     }
     if (!out.finish()) return kExitFailure;
-    if (output == Output::text) std::fprintf(stderr, "%s\n", compare_summary(*answer).c_str());
+    if (output == Output::text && !member(*answer, "ranks").empty()) {
+      std::fprintf(stderr, "%s\n", compare_summary(*answer).c_str());
+    }
     warn_incomplete(*answer);
     return kExitOk;
   }

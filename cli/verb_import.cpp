@@ -40,6 +40,9 @@ class ImportVerb final : public Verb {
     auto summary = run_agent(runner, options, request_, aggregator, (*dir)->path(), progress);
     if (!summary.ok()) return fail(summary.error());
     std::fputs(summary->c_str(), stdout);
+    if (const Status found = found_files(*summary, request_); !found.ok()) {
+      return fail(found.error());
+    }
     return std::fflush(stdout) == 0 ? kExitOk : kExitFailure;
   }
 

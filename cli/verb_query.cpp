@@ -2,6 +2,7 @@
 
 #include "cli/filters.h"
 #include "cli/line_printer.h"
+#include "cli/nothing_found.h"
 #include "cli/progress.h"
 #include "cli/source.h"
 #include "cli/verb.h"
@@ -45,7 +46,11 @@ class QueryVerb final : public Verb {
       out.write(*body + "\n");
       return out.finish() ? kExitOk : kExitFailure;
     }
-    return print_lines(*source, path, *params, *output, options);
+    const int status = print_lines(*source, path, *params, *output, options);
+    if (status == kExitOk && shown_ == 0 && *output == Output::text) {
+      say_nothing_found(*source, files_.used() ? source->job : job_, "lines");
+    }
+    return status;
   }
 
  private:
@@ -88,6 +93,7 @@ class QueryVerb final : public Verb {
     if (!answer.ok()) return fail(answer.error());
     if (Status ended = printer.finish(); !ended.ok()) return fail(ended.error());
     if (!out.finish()) return kExitFailure;
+    shown_ = printer.lines();
     warn_incomplete(printer);
     if (!printer.next().empty() && output == Output::text) {
       std::fprintf(stderr, "logarithm: %s of %llu lines reached, there are more\n",
@@ -99,7 +105,7 @@ class QueryVerb final : public Verb {
 
   CLI::App* app_ = nullptr;
   std::string first_, second_, job_, direction_;
-  std::uint64_t limit_ = 100;
+  std::uint64_t limit_ = 100, shown_ = 0;
   bool ids_ = false;
   Filters filters_;
   FileOptions files_;

@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/filters.h"
 #include "cli/line_printer.h"
+#include "cli/nothing_found.h"
 #include "cli/series_text.h"
 #include "cli/source.h"
 #include "cli/verb.h"
@@ -53,7 +54,11 @@ class SeriesVerb final : public Verb {
     const std::string& job = files_.used() ? source->job : job_;
     auto body = source->api.get(job_path(job, "telemetry/series"), *params);
     if (!body.ok()) return fail(body.error());
-    return print(*output, *body, words->front(), options);
+    const int status = print(*output, *body, options);
+    if (status == kExitOk && *output == Output::text && empty_) {
+      say_nothing_found(*source, job, "points of " + words->front());
+    }
+    return status;
   }
 
  private:
@@ -66,27 +71,25 @@ class SeriesVerb final : public Verb {
     if (buckets != 0) params.emplace_back("buckets", std::to_string(buckets));
   }
 
-  int print(Output output, const std::string& body, const std::string& metric,
-            const Options& options) const {
+  int print(Output output, const std::string& body, const Options& options) {
     auto answer = parse_answer(body, "series");
     if (!answer.ok()) return fail(answer.error());
     StdoutWriter out;
     if (output == Output::json) out.write(body + "\n");
     if (output == Output::ndjson) out.write(series_ndjson(*answer));
     if (output == Output::raw) out.write(series_raw(*answer));
-    const bool empty = answer->at("series").empty();
-    if (output == Output::text && !empty) {
+    empty_ = answer->at("series").empty();
+    if (output == Output::text && !empty_) {
       out.write(plot_ ? series_plot(*answer, options.columns) : series_table(*answer));
     }
     if (!out.finish()) return kExitFailure;
-    if (empty) std::fprintf(stderr, "logarithm: no points of %s\n", metric.c_str());
     warn_incomplete(*answer);
     return kExitOk;
   }
 
   CLI::App* app_ = nullptr;
   std::string first_, second_, third_, job_;
-  bool plot_ = false;
+  bool plot_ = false, empty_ = false;
   std::uint64_t buckets_ = 0, step_ = 0;
   Filters filters_;
   FileOptions files_;

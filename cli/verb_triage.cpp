@@ -53,7 +53,8 @@ class TriageVerb final : public Verb {
       Json news = *answer;
       news.erase("completeness");
       if (const std::string now = news.dump(); now != before) {
-        if (const int status = print(*output, *body, *answer); status != kExitOk) return status;
+        if (const int status = print(*output, *body, *answer, options); status != kExitOk)
+          return status;
         before = now;
       }
       if (!watch_) return kExitOk;
@@ -62,10 +63,12 @@ class TriageVerb final : public Verb {
   }
 
  private:
-  int print(Output output, const std::string& body, const Json& answer) const {
+  int print(Output output, const std::string& body, const Json& answer,
+            const Options& options) const {
     StdoutWriter out;
     if (output == Output::json || output == Output::ndjson) out.write(body + "\n");
-    if (output == Output::text) out.write(verdict_text(answer) + (watch_ ? "\n" : ""));
+    if (output == Output::text)
+      out.write(verdict_text(answer, context_command(options, files_)) + (watch_ ? "\n" : ""));
     if (output == Output::raw) out.write(member(answer, "summary") + "\n");
     if (!out.finish()) return kExitFailure;
     if (!watch_) warn_incomplete(answer);

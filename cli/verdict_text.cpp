@@ -75,7 +75,7 @@ std::string heading(const Json& answer) {
   return out + "\n" + member(answer, "summary") + "\n";
 }
 
-std::string evidence_of(const Json& answer) {
+std::string evidence_of(const Json& answer, const std::string& context) {
   std::string out;
   for (const Json& row : array_of(answer, "evidence")) {
     if (!row.is_object()) continue;
@@ -87,14 +87,14 @@ std::string evidence_of(const Json& answer) {
     for (const Json& id : array_of(row, "lines")) {
       if (id.is_string()) ids += " " + id.get<std::string>();
     }
-    if (!ids.empty()) out += "    logarithm context" + ids.substr(0, ids.find(' ', 1)) + "\n";
+    if (!ids.empty()) out += "    " + context + ids.substr(0, ids.find(' ', 1)) + "\n";
   }
   return out;
 }
 
 }  // namespace
 
-std::string verdict_text(const Json& answer) {
+std::string verdict_text(const Json& answer, const std::string& context) {
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"phase", member(answer, "phase")});
   add_first(answer, rows);
@@ -114,7 +114,7 @@ std::string verdict_text(const Json& answer) {
     rows.push_back({"hardware", text});
   }
   add_list(answer, "not_captured", "missing", "why", "", rows);
-  return heading(answer) + "\n" + table(rows, {}) + evidence_of(answer);
+  return heading(answer) + "\n" + table(rows, {}) + evidence_of(answer, context);
 }
 
 }  // namespace logarithm::cli

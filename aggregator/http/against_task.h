@@ -16,6 +16,8 @@ namespace logarithm::aggregator {
 
 // The newest attempt that has lines of ranks.
 std::optional<std::int32_t> newest_attempt(const JobView& view);
+// Error{not_found} when no stream or process of the job is of that attempt.
+Status check_attempt(const JobView& view, std::int32_t attempt);
 // Adds `field in intervals` to a plan.
 void narrow_to(ScanPlan& plan, std::string_view field, std::vector<Interval> intervals);
 

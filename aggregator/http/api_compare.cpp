@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -25,11 +26,19 @@ constexpr std::uint64_t kDefaultRows = 1000, kMaxRows = 10'000, kDefaultContext 
 // What the two kinds of comparison share: one attempt, and which.
 class OneAttempt {
  public:
-  explicit OneAttempt(bool stated) : stated_(stated) {}
-  void choose(const JobView& view, ScanPlan& plan) {
-    if (stated_) return;
+  // `stated`: the request's own, which its plan has.
+  explicit OneAttempt(std::string stated) : stated_(std::move(stated)) {}
+  // Error{not_found} for one number that is no attempt of the job.
+  Status choose(const JobView& view, ScanPlan& plan) {
+    if (!stated_.empty()) {
+      std::int32_t number = 0;
+      const auto parsed = std::from_chars(stated_.data(), stated_.data() + stated_.size(), number);
+      const bool one = parsed.ec == std::errc() && parsed.ptr == stated_.data() + stated_.size();
+      return one ? check_attempt(view, number) : Status();
+    }
     attempt_ = newest_attempt(view);
     if (attempt_) narrow_to(plan, "attempt", {Interval{*attempt_, *attempt_}});
+    return {};
   }
   const std::optional<std::int32_t>& attempt() const { return attempt_; }
   void write(JsonWriter& out, const JobView& view) const {
@@ -38,18 +47,17 @@ class OneAttempt {
   }
 
  private:
-  bool stated_;
+  std::string stated_;
   std::optional<std::int32_t> attempt_;
 };
 
 class CompareAnswer final : public FoldAnswer {
  public:
-  CompareAnswer(PeerRule rule, std::size_t limit, bool attempt_stated)
-      : rule_(std::move(rule)), limit_(limit), attempt_(attempt_stated) {}
+  CompareAnswer(PeerRule rule, std::size_t limit, std::string attempt)
+      : rule_(std::move(rule)), limit_(limit), attempt_(std::move(attempt)) {}
 
   Status narrow(BlockingToken&, JobView& view, ScanPlan& plan) override {
-    attempt_.choose(view, plan);
-    return {};
+    return attempt_.choose(view, plan);
   }
 
   Result<LineSink*> open(const JobView& view, const ScanPlan&) override {
@@ -86,12 +94,12 @@ class CompareAnswer final : public FoldAnswer {
 // The first divergence alone: the hashes say where, and only the lines around that are read.
 class FirstAnswer final : public FoldAnswer {
  public:
-  FirstAnswer(PeerRule rule, std::size_t limit, bool attempt_stated)
-      : rule_(std::move(rule)), limit_(limit), attempt_(attempt_stated) {}
+  FirstAnswer(PeerRule rule, std::size_t limit, std::string attempt)
+      : rule_(std::move(rule)), limit_(limit), attempt_(std::move(attempt)) {}
 
   Status narrow(BlockingToken& token, JobView& view, ScanPlan& plan) override {
-    if (!view_) read_axes(view, plan);
-    attempt_.choose(view, plan);
+    if (!view_) LGR_CHECK(read_axes(view, plan));
+    LGR_CHECK(attempt_.choose(view, plan));
     auto found = first_hash_divergence(
         axes_.size(),
         [&](std::size_t rank, unsigned level, std::int64_t first, std::int64_t last) {
@@ -147,8 +155,8 @@ class FirstAnswer final : public FoldAnswer {
   static constexpr int kMaxRounds = 50;
 
   // The hash trees of each rank: one of its processes, or of its files.
-  void read_axes(const JobView& view, ScanPlan plan) {
-    attempt_.choose(view, plan);
+  Status read_axes(const JobView& view, ScanPlan plan) {
+    LGR_CHECK(attempt_.choose(view, plan));
     std::map<std::int32_t, std::set<std::string>> axes;
     for (std::size_t s = 0; s < view.snapshot().streams().size(); ++s) {
       for (const StreamJoin& join : view.joins(s)) {
@@ -159,6 +167,7 @@ class FirstAnswer final : public FoldAnswer {
       }
     }
     axes_.assign(axes.begin(), axes.end());
+    return {};
   }
 
   Result<std::vector<IterationNode>> nodes_of(BlockingToken& token, JobView& view, std::size_t rank,
@@ -205,12 +214,11 @@ class BothSinks final : public LineSink {
 class PairAnswer final : public FoldAnswer {
  public:
   PairAnswer(std::array<std::int32_t, 2> ranks, std::size_t limit, std::size_t context,
-             bool attempt_stated)
-      : ranks_(ranks), limit_(limit), context_(context), attempt_(attempt_stated) {}
+             std::string attempt)
+      : ranks_(ranks), limit_(limit), context_(context), attempt_(std::move(attempt)) {}
 
   Status narrow(BlockingToken&, JobView& view, ScanPlan& plan) override {
-    attempt_.choose(view, plan);
-    return {};
+    return attempt_.choose(view, plan);
   }
 
   Result<LineSink*> open(const JobView& view, const ScanPlan&) override {
@@ -359,7 +367,7 @@ Api::Answer Api::compare(Call call) {
   auto limit = pair ? number_param(request, "limit", kDefaultRows, 1, kMaxRows)
                     : number_param(request, "limit", kDefaultDepartures, 1, kMaxDepartures);
   if (!limit.ok()) co_return problem(400, limit.error().message(), std::nullopt, "limit");
-  const bool attempt_stated = request.param("attempt").has_value();
+  const std::string stated(request.param("attempt").value_or(""));
   if (against) {
     auto sides = read_sides(call, plan);
     if (!sides.ok()) co_return problem(400, sides.error().message());
@@ -383,11 +391,11 @@ Api::Answer Api::compare(Call call) {
   if (!first.ok()) co_return problem(400, first.error().message(), std::nullopt, "first");
   std::unique_ptr<FoldAnswer> answer;
   if (*first) {
-    answer = std::make_unique<FirstAnswer>(std::move(*rule), *limit, attempt_stated);
+    answer = std::make_unique<FirstAnswer>(std::move(*rule), *limit, stated);
   } else if (pair) {
-    answer = std::make_unique<PairAnswer>(*pair, *limit, *context, attempt_stated);
+    answer = std::make_unique<PairAnswer>(*pair, *limit, *context, stated);
   } else {
-    answer = std::make_unique<CompareAnswer>(std::move(*rule), *limit, attempt_stated);
+    answer = std::make_unique<CompareAnswer>(std::move(*rule), *limit, stated);
   }
   auto folding = folded(std::move(call), std::move(plan), std::move(answer));
   co_return co_await std::move(folding);

@@ -16,6 +16,16 @@ TEST_CASE("left_out: the part of the summary that names files, if any") {
         "not captured 1\n  /a.gz: compressed\n");
 }
 
+TEST_CASE(
+    "found_files: a summary without a file is an error that names where they were looked for") {
+  ImportRequest request;
+  request.roots = {"/a", "/b"};
+  CHECK(found_files("files 2\nstreams 0\n", request).ok());
+  const Status none = found_files("files 0\nstreams 0\n", request);
+  REQUIRE(!none.ok());
+  CHECK(none.error().message() == "no log files in /a, /b");
+}
+
 TEST_CASE("agent_config: reads back as what was asked, whatever bytes the names have") {
   ImportRequest request;
   request.job = "run \"7\": #1";
@@ -31,6 +41,7 @@ TEST_CASE("agent_config: reads back as what was asked, whatever bytes the names 
   CHECK(root.string("aggregator", "") == "ws://127.0.0.1:7400");
   CHECK(root.string("token", "") == "secret");
   CHECK(root.string("state_dir", "") == "/tmp/state");
+  CHECK(root.string("metrics", "") == "off");
   CHECK_FALSE(root.child("discover").boolean("processes", true));
   const config::YamlNode import = root.child("import");
   CHECK(import.string("job", "") == request.job);

@@ -274,6 +274,14 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
   }
 }
 
+TEST_CASE("command line: a misspelt verb or option is named, with what was probably meant") {
+  CHECK(run({"traige", "sample"}).err ==
+        "logarithm: no such verb: traige (did you mean triage?)\n");
+  CHECK(run({"query", "j", "--sevrity", "error"}).err ==
+        "logarithm: no such option of query: --sevrity (did you mean --severity?)\n");
+  CHECK(run({"jobs", "one", "two"}).err == "logarithm: unexpected argument: two\n");
+}
+
 TEST_CASE("command line: --help and --version exit 0 and name only verbs that work") {
   const Outcome help = run({"--help"});
   CHECK(help.status == kExitOk);
@@ -306,6 +314,7 @@ TEST_CASE("command line: a server that is not there exits 1 and names it") {
   const Outcome outcome = run({"--server", "http://127.0.0.1:1", "jobs"});
   CHECK(outcome.status == kExitFailure);
   CHECK(outcome.err.find("127.0.0.1:1") != std::string::npos);
+  CHECK(outcome.err.find("LOGARITHM_SERVER") != std::string::npos);
 }
 
 TEST_CASE("jobs: a table, or what the server answered") {
@@ -429,7 +438,9 @@ TEST_CASE("triage: the sentence, what it rests on, and the line to look at") {
   for (const char* part :
        {"job run7, attempt 1: failed, exception\nRank 2 broke.\n", "rank 2 on n1, iteration 70",
         "certain: 12.400 ms ± 3.000 ms", "3 ranks: 0-1,3", "rank 3, 5 ms late", "xid T code 79",
-        "root (0.95): rank 2 named a cause\n    ValueError: x", "logarithm context ab.0:7"}) {
+        "root (0.95): rank 2 named a cause\n    ValueError: x",
+        // Where it was asked: the line is to be found by what is printed.
+        "logarithm --server http://127.0.0.1:", " context ab.0:7"}) {
     CAPTURE(part);
     CHECK(text.out.find(part) != std::string::npos);
   }
@@ -445,8 +456,10 @@ TEST_CASE("compare: departures as a table, two ranks side by side, the verdict o
   CHECK(verdict.out.find("6  30-39 (10)  value  loss 2.5, peers 2.4  step 30 loss 2.5") !=
         std::string::npos);
   CHECK(verdict.out.find("5  17          extra  retry") != std::string::npos);
-  CHECK(verdict.err ==
-        "logarithm: ranks 0-7: rank 5 departs first, at iteration 17; 3 more not shown\n");
+  CHECK(
+      verdict.err ==
+      "logarithm: ranks 0-7: rank 6, at iteration 30, departs most; the first departure is rank 5, "
+      "at iteration 17; 3 more not shown\n");
   CHECK(server.api.last.param("peers") == "0-3;4-7");
   CHECK(server.run({"compare", "run7", "--consensus"}).out.find("step <*>") != std::string::npos);
   const Outcome pair = server.run({"compare", "run7", "--ranks", "0,3"});

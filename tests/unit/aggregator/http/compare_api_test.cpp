@@ -57,13 +57,22 @@ TEST_CASE("Api: compare tells what ranks agree on and who departs") {
   CHECK(f.ask_job("compare") == found);
 }
 
+TEST_CASE("Api: compare of an attempt that the job does not have is 404") {
+  RanksFixture f;
+  CHECK(f.status_of("compare", {{"attempt", "0"}}) == 200);
+  CHECK(f.status_of("compare", {{"attempt", "5"}}) == 404);
+  CHECK(f.status_of("compare", {{"attempt", "5"}, {"first", "true"}}) == 404);
+  CHECK(f.status_of("compare", {{"ranks", "0,3"}, {"attempt", "5"}}) == 404);
+  CHECK(f.status_of("compare", {{"against_attempt", "5"}}) == 404);
+}
+
 TEST_CASE("Api: compare takes filters, peers, ranks and attempts") {
   RanksFixture f;
   f.spmd.extras.push_back({5, 17, "retrying batch", Severity::warning});
   CHECK(f.ask_job("compare", {{"iteration", "18.."}})["departures"].empty());
   CHECK(f.ask_job("compare", {{"ranks", "0-4"}})["ranks"] == "0-4");
   CHECK(f.ask_job("compare", {{"peers", "0-3;4-7"}})["peers"] == json::parse(R"(["0-3","4-7"])"));
-  CHECK(f.ask_job("compare", {{"attempt", "7"}})["ranks"] == "");
+  CHECK(f.status_of("compare", {{"attempt", "7"}}) == 404);
   CHECK(f.ask_job("compare", {{"limit", "1"}})["departures"].size() == 1);
   for (const Query& bad : std::vector<Query>{{{"peers", "some"}},
                                              {{"ranks", "x"}},
