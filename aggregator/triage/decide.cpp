@@ -172,10 +172,33 @@ bool be_slow(const Analysis& analysis, Verdict& verdict) {
   return true;
 }
 
+// " Not captured: stdout of rank 0 (pipe).", with a count when there are more; empty for none.
+std::string what_is_not_seen(const Facts& facts) {
+  std::string first;
+  std::size_t outputs = 0;
+  for (const RankFacts& rank : facts.ranks) {
+    for (const auto& [stream, why] : rank.not_captured) {
+      if (++outputs == 1)
+        first = stream + " of rank " + std::to_string(rank.rank) + " (" + why + ")";
+    }
+  }
+  if (outputs == 0) return "";
+  if (outputs > 1) first += " and " + std::to_string(outputs - 1) + " more outputs";
+  return " Not captured: " + first + ".";
+}
+
 void be_healthy(const Analysis& analysis, Verdict& verdict) {
   const std::size_t ranks = analysis.facts.ranks.size();
   if (ranks == 0) {
-    verdict.summary = "No line of any rank is stored for this attempt.";
+    verdict.summary = "Nothing can be said: no line of any rank is stored for this attempt.";
+    return;
+  }
+  const std::string blind = what_is_not_seen(analysis.facts);
+  const bool silent = std::all_of(analysis.facts.ranks.begin(), analysis.facts.ranks.end(),
+                                  [](const RankFacts& rank) { return rank.lines == 0; });
+  if (silent) {
+    verdict.summary = "Nothing can be said: no line of its " + std::to_string(ranks) +
+                      (ranks == 1 ? " rank" : " ranks") + " is stored." + blind;
     return;
   }
   const auto iteration = common_iteration(analysis.facts);
@@ -183,7 +206,7 @@ void be_healthy(const Analysis& analysis, Verdict& verdict) {
                     (ranks == 1 ? " rank" : " ranks") + ", " +
                     (verdict.phase == "end" ? "ended in order" : "phase " + verdict.phase);
   if (iteration) verdict.summary += ", last iteration " + std::to_string(*iteration);
-  verdict.summary += ".";
+  verdict.summary += "." + blind;
 }
 
 }  // namespace

@@ -30,6 +30,20 @@ void end_all(MadeFacts& made) {
   }
 }
 
+TEST_CASE("Triage: what is not captured is said where nothing is wrong, or nothing is known") {
+  MadeFacts made(2);
+  made.of(1).not_captured["stdout"] = "pipe, read by cat";
+  CHECK(decide(made.facts())
+            .summary.ends_with("Not captured: stdout of rank 1 (pipe, read by cat)."));
+
+  MadeFacts blind(1, 0);
+  blind.of(0).not_captured = {{"stdout", "pipe"}, {"stderr", "tty"}};
+  CHECK(
+      decide(blind.facts()).summary ==
+      "Nothing can be said: no line of its 1 rank is stored. Not captured: stderr of rank 0 (tty) "
+      "and 1 more outputs.");
+}
+
 TEST_CASE("Triage: a job that ended in order is healthy") {
   MadeFacts made(4);
   end_all(made);
