@@ -53,9 +53,11 @@ Status App::open() {
   querying_ = std::make_unique<WorkerPool>(kQueryThreads);
   upkeep_ = std::make_unique<WorkerPool>(1);
   tailing_ = std::make_unique<WorkerPool>(1);
-  // Whoever watches must not slow what is watched.
+  // Whoever watches must not slow what is watched. Relative to the others: a service that runs
+  // niced as a whole must not lift its tails above them.
   tailing_->post([](BlockingToken&) {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kTailNice);
+    const auto self = static_cast<id_t>(::gettid());
+    ::setpriority(PRIO_PROCESS, self, ::getpriority(PRIO_PROCESS, self) + kTailNice);
     return Status();
   });
 

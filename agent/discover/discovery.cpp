@@ -266,6 +266,10 @@ void Discovery::find_siblings(BlockingToken& token, UnixNanos now) {
 }
 
 Result<Discovered> Discovery::scan(BlockingToken& token, UnixNanos now) {
+  if (now < last_scan_) {  // else everything would wait until the clock is there again
+    table_.clock_went_back(now);
+    siblings_.clock_went_back(now);
+  }
   next_check_ = now + kMaxPause;
   last_scan_ = now;
   left_out_.clear();

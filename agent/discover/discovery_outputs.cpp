@@ -113,7 +113,7 @@ void Discovery::inspect_left_behind(BlockingToken& token, RankProcess& rank) {
 void Discovery::inspect(BlockingToken& token, RankProcess& rank, UnixNanos now) {
   if (rank.pids.empty()) return;
   if (rank.info.exit) return inspect_left_behind(token, rank);
-  if (now >= rank.next_full_check || now < rank.first_seen) {
+  if (now >= rank.next_full_check) {
     inspect_others(token, rank);
     rank.next_full_check = check_after(rank, now, kMaxFullCheck);
   }

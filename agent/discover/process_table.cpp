@@ -69,6 +69,21 @@ bool ProcessTable::may_be_reused(std::int32_t pid, std::int32_t newest) const {
   return pid > *newest_ || pid <= newest;
 }
 
+void ProcessTable::clock_went_back(UnixNanos now) {
+  next_due_ = now;
+  for (auto& [pid, seen] : seen_) {
+    seen.first_seen = std::min(seen.first_seen, now);
+    seen.next_check = now;
+  }
+  for (auto& [key, rank] : ranks_) {
+    rank.first_seen = std::min(rank.first_seen, now);
+    rank.next_output_check = rank.next_full_check = now;
+    rank.info.last_seen = std::min(rank.info.last_seen, now);
+  }
+  tell_again();
+  for (Mentioned& mention : mentions_) mention.at = std::min(mention.at, now);
+}
+
 Status ProcessTable::scan(BlockingToken& token, UnixNanos now) {
   if (!boot_) {
     LGR_TRY(boot_, fs_.boot_time(token));
@@ -85,7 +100,7 @@ Status ProcessTable::scan(BlockingToken& token, UnixNanos now) {
   for (const std::int32_t pid : pids) {
     if (pid == self_ && self_ != 0) continue;
     const Seen* known = find(pid);
-    if (known == nullptr || now >= known->next_check || now < known->first_seen) {
+    if (known == nullptr || now >= known->next_check) {
       examine(token, pid, now);
     } else if ((newest && may_be_reused(pid, *newest)) ||
                (!known->owner.empty() && !watch_.watches(pid) && known->owner == key_of(*known))) {

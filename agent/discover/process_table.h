@@ -46,6 +46,8 @@ class ProcessTable {
   // `fs` outlives the table. `self` is never looked at (our own pid; 0 for none).
   ProcessTable(const ProcFs& fs, std::string host, std::int32_t self);
 
+  // The clock that gives `now` was set back: everything is due.
+  void clock_went_back(UnixNanos now);
   // Looks at what is new or due. Error only when the root cannot be listed.
   Status scan(BlockingToken&, UnixNanos now);
 

@@ -78,6 +78,13 @@ std::vector<Sibling> Siblings::find(BlockingToken& token, DirectoryCache& cache,
   return out;
 }
 
+void Siblings::clock_went_back(UnixNanos now) {
+  for (auto& [name, family] : families_) {
+    family.last_alive = std::min(family.last_alive, now);
+    for (auto& [path, noticed] : family.noticed) noticed = std::min(noticed, now);
+  }
+}
+
 void Siblings::look(BlockingToken& token, DirectoryCache& cache, const std::string& name,
                     Family& family, UnixNanos now, std::vector<Sibling>& out) {
   const Split split = split_family(name);

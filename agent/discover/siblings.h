@@ -51,6 +51,8 @@ class Siblings {
   // caller drops what it has from elsewhere.
   std::vector<Sibling> find(BlockingToken&, DirectoryCache&, const std::vector<RankFile>& known,
                             UnixNanos now);
+  // The clock that gives `now` was set back.
+  void clock_went_back(UnixNanos now);
   // When find() may claim more without anything else having changed; INT64_MAX when never.
   UnixNanos next_due() const { return next_due_; }
 

@@ -12,8 +12,9 @@
 namespace logarithm::agent {
 namespace {
 
-constexpr std::uint32_t kWrites =
-    IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR;
+constexpr std::uint32_t kWrites = IN_MODIFY | IN_ATTRIB | IN_ONESHOT | IN_ONLYDIR;
+// Of the directory alone: the kernel does not even look for them when a file in it is written.
+constexpr std::uint32_t kFates = IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
 constexpr std::uint32_t kNames = IN_CREATE | IN_ONLYDIR;
 
 }  // namespace
@@ -21,8 +22,9 @@ constexpr std::uint32_t kNames = IN_CREATE | IN_ONLYDIR;
 DirWatcher::DirWatcher(bool enabled) {
   if (!enabled) return;
   writes_.fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  fates_.fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   names_.fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (writes_.fd < 0 || names_.fd < 0) {
+  if (writes_.fd < 0 || fates_.fd < 0 || names_.fd < 0) {
     warned_ = true;
     LGR_WARN("no inotify ({}), polling; see sysctl fs.inotify.max_user_instances",
              std::strerror(errno));
@@ -31,12 +33,27 @@ DirWatcher::DirWatcher(bool enabled) {
 
 DirWatcher::~DirWatcher() {
   if (writes_.fd >= 0) ::close(writes_.fd);
+  if (fates_.fd >= 0) ::close(fates_.fd);
   if (names_.fd >= 0) ::close(names_.fd);
 }
 
 bool DirWatcher::watch(const std::set<std::string>& directories) {
+  std::erase_if(awake_, [&](const auto& directory) { return !directories.contains(directory); });
+  std::set<std::string> armed;
+  for (const std::string& directory : directories) {
+    if (!awake_.contains(directory)) armed.insert(directory);
+  }
   const bool names = watch(names_, directories, kNames);
-  return watch(writes_, directories, kWrites) && names;
+  const bool fates = watch(fates_, directories, kFates);
+  return watch(writes_, armed, kWrites) && names && fates;
+}
+
+void DirWatcher::arm(const std::string& directory) {
+  if (awake_.erase(directory) == 0) return;
+  std::set<std::string> armed{directory};
+  for (const auto& [other, watch] : writes_.watches) armed.insert(other);
+  static_cast<void>(watch(writes_, armed, kWrites));
+  if (!writes_.watches.contains(directory)) awake_.insert(directory);
 }
 
 bool DirWatcher::watch(Queue& queue, const std::set<std::string>& directories, std::uint32_t mask) {
@@ -77,8 +94,14 @@ bool DirWatcher::watch(Queue& queue, const std::set<std::string>& directories, s
 DirWatcher::Events DirWatcher::drain() {
   Events out;
   const bool names = drain(names_, out.created);
-  const bool writes = drain(writes_, out.paths);
-  out.everything = names || writes;
+  const bool fates = drain(fates_, out.paths);
+  std::set<std::string> armed;
+  for (const auto& [directory, watch] : writes_.watches) armed.insert(directory);
+  drain(writes_, out.paths);
+  for (const std::string& directory : armed) {
+    if (!writes_.watches.contains(directory)) awake_.insert(directory);
+  }
+  out.everything = names || fates;
   return out;
 }
 

@@ -77,6 +77,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
       if (it->second->tail != nullptr) it->second->tail->changed = true;
     }
   }
+  look_at_awake_directories();
   if (all) {
     next_poll_ = now_ + (all_watched_ ? options_.poll : options_.poll_unwatched);
     for (auto& [base, tail] : tails_) {
@@ -100,7 +101,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (!stalled_) LGR_CHECK(swallow_no_space(commit_all(token, !look_at_all)));
   audit();
   if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
-  if (all) count_ahead(token);
+  if (all || writes_.is_flooded()) count_ahead(token);
   if (now_ >= next_rates_) {
     next_rates_ = now_ + kRates;
     share_small_blocks();
@@ -158,8 +159,11 @@ std::chrono::milliseconds Follower::wait_time(MonotonicTime now) const {
 void Follower::update_watches() {
   std::set<std::string> directories;
   targets_by_path_.clear();
+  directories_.clear();
   for (const auto& target : targets_) {
-    directories.insert(directory_of(target->facts.path));
+    const std::string directory = directory_of(target->facts.path);
+    directories.insert(directory);
+    directories_[directory].targets.push_back(target.get());
     targets_by_path_.emplace(target->facts.path, target.get());
   }
   all_watched_ = watcher_.watch(directories);

@@ -192,6 +192,7 @@ class Follower {
   std::optional<StreamCheckpoint> checkpoint_of(const StreamId& stream) const;
 
   // follower_settle.cpp: closing and bounds
+  void look_at_awake_directories();
   bool may_drop(const Tail& tail) const;
   Status settle(BlockingToken& token, Tail& tail);
   Status close_tail(BlockingToken& token, Tail& tail, const std::string& reason);
@@ -213,6 +214,11 @@ class Follower {
 
   std::vector<std::unique_ptr<Target>> targets_;
   std::unordered_multimap<std::string, Target*> targets_by_path_;
+  struct Directory {
+    std::vector<Target*> targets;
+    MonotonicTime arm_at{};  // not before
+  };
+  std::map<std::string, Directory> directories_;
   std::map<StreamBase, std::unique_ptr<Tail>> tails_;
   std::deque<std::unique_ptr<EndingStream>> endings_;
   std::map<StreamBase, std::map<std::uint32_t, StreamCheckpoint>>

@@ -23,8 +23,6 @@ constexpr std::uint64_t kMostNew = 64u << 10;  // of the new content, to count i
 // are known to be rotated.
 constexpr std::size_t kMostAhead = 48;
 constexpr double kMostLinesAhead = 5'000;
-// Between two polls: somebody writes whom we do not follow.
-constexpr std::uint64_t kMostEvents = 30'000;
 constexpr std::chrono::minutes kAheadAgain{1};
 
 }  // namespace
@@ -68,7 +66,7 @@ void Follower::start_counting(BlockingToken& token, Tail& tail) {
 // the writes to all of its files: none is counted beside a busy one.
 void Follower::count_ahead(BlockingToken& token) {
   if (!options_.inotify || options_.once) return;
-  if (writes_.take_events() > kMostEvents) count_ahead_at_ = now_ + kAheadAgain;
+  if (writes_.take_events() > WriteCounter::kMostEvents) count_ahead_at_ = now_ + kAheadAgain;
   std::map<std::string, double> lines;  // a second, by directory
   std::vector<Tail*> live;
   for (auto& [base, tail] : tails_) {
@@ -165,8 +163,9 @@ Status Follower::read_closely(BlockingToken& token, StepReport& report) {
         it = closely_.erase(it);
         continue;
       }
-      // Nothing was written until the wait ended, or it would have ended before.
-      if (tail->at_end && look > 0) tail->file.was_quiet(wall_);
+      // Nothing was written until the wait ended, or it would have ended before: where all writes
+      // are told.
+      if (tail->cut && tail->at_end && look > 0) tail->file.was_quiet(wall_);
       count_writes();
       LGR_CHECK(read_one(token, *tail, report));
       settle_counts();

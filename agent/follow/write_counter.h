@@ -30,8 +30,11 @@ class WriteCounter {
   bool watch(const std::string& path);
   void forget(const std::string& path);
   bool empty() const { return files_.empty(); }
-  // Events of all files of the directories since the last call: what the counting costs.
+  // Events of all files of the directories since the last call: what the counting costs. Many, when
+  // somebody writes whom we do not follow, or faster than was known.
   std::uint64_t take_events() { return std::exchange(events_, 0); }
+  bool is_flooded() const { return events_ > kMostEvents; }
+  static constexpr std::uint64_t kMostEvents = 30'000;  // between two calls of take_events()
 
   // What came since the last call, by path; files without events are not in it. nullopt: events
   // were lost, or merged because the writer reaches the file through another directory. Never

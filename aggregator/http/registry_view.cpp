@@ -1,15 +1,12 @@
 #include "aggregator/http/registry_view.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 
 namespace logarithm::aggregator {
 
 std::chrono::seconds RegistryView::silence(const AgentStatus& agent) const {
-  const UnixNanos heard = std::max(agent.last_heartbeat, agent.connected_since);
-  const std::chrono::nanoseconds since(std::max<UnixNanos>(clock_.wall_now() - heard, 0));
-  return std::chrono::duration_cast<std::chrono::seconds>(since);
+  return std::chrono::duration_cast<std::chrono::seconds>(clock_.now() - agent.heard);
 }
 
 ProgressLookup RegistryView::progress_of(const JobKey& job) {

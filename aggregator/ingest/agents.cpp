@@ -9,15 +9,15 @@ constexpr std::size_t kOffsetsKept = 32;
 
 }  // namespace
 
-void AgentRegistry::connected(const std::string& tenant, const wire::Hello& hello, UnixNanos now) {
+void AgentRegistry::connected(const std::string& tenant, const wire::Hello& hello,
+                              MonotonicTime heard) {
   std::lock_guard lock(mutex_);
   const Key key(tenant, hello.agent);
   if (agents_.size() >= kMaxAgents && !agents_.contains(key)) {
     auto oldest = agents_.end();
     for (auto at = agents_.begin(); at != agents_.end(); ++at) {
       if (at->second.status.connected) continue;
-      if (oldest == agents_.end() ||
-          at->second.status.last_heartbeat < oldest->second.status.last_heartbeat) {
+      if (oldest == agents_.end() || at->second.status.heard < oldest->second.status.heard) {
         oldest = at;
       }
     }
@@ -29,7 +29,7 @@ void AgentRegistry::connected(const std::string& tenant, const wire::Hello& hell
   agent.status.host = hello.host;
   agent.status.version = hello.version;
   agent.status.connected = true;
-  agent.status.connected_since = now;
+  agent.status.heard = heard;
 }
 
 void AgentRegistry::forget(const std::string& tenant, const std::string& agent) {
@@ -45,12 +45,14 @@ void AgentRegistry::disconnected(const std::string& tenant, const std::string& a
 }
 
 void AgentRegistry::heartbeat(const std::string& tenant, const std::string& agent,
-                              const wire::Heartbeat& heartbeat, UnixNanos now) {
+                              const wire::Heartbeat& heartbeat, UnixNanos now,
+                              MonotonicTime heard) {
   std::lock_guard lock(mutex_);
   const auto at = agents_.find(Key(tenant, agent));
   if (at == agents_.end()) return;
   Agent& known = at->second;
   known.status.last_heartbeat = now;
+  known.status.heard = heard;
   known.status.spool_bytes = heartbeat.spool_bytes;
   known.status.not_captured = heartbeat.not_captured;
   if (known.status.not_captured.size() > kMaxNotCaptured) {

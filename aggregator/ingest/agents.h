@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregator/ingest/clock_history.h"
+#include "common/base/clock.h"
 #include "common/wire/frame.h"
 
 namespace logarithm::aggregator {
@@ -17,8 +18,8 @@ namespace logarithm::aggregator {
 struct AgentStatus {
   std::string tenant, agent, host, version;
   bool connected = false;
-  UnixNanos connected_since = 0;
   UnixNanos last_heartbeat = 0;  // aggregator's clock; 0 before the first
+  MonotonicTime heard{};         // of the connection or the last heartbeat; no step moves it
   // Aggregator's clock minus the agent's, plus the network's delay: the least of the last
   // heartbeats, so an upper bound.
   std::int64_t clock_offset = 0;  // nanoseconds
@@ -40,12 +41,12 @@ class AgentRegistry {
   static constexpr std::size_t kMaxNotCaptured = 4096;  // per agent; more are counted only
   static constexpr std::size_t kMaxRuleProblems = 500;  // per agent; more are counted only
 
-  void connected(const std::string& tenant, const wire::Hello& hello, UnixNanos now);
+  void connected(const std::string& tenant, const wire::Hello& hello, MonotonicTime heard);
   // It does not come back: an import that is done.
   void forget(const std::string& tenant, const std::string& agent);
   void disconnected(const std::string& tenant, const std::string& agent);
   void heartbeat(const std::string& tenant, const std::string& agent,
-                 const wire::Heartbeat& heartbeat, UnixNanos now);
+                 const wire::Heartbeat& heartbeat, UnixNanos now, MonotonicTime heard);
   void stream_closed(const std::string& tenant, const std::string& agent, const StreamId& stream);
 
   std::vector<AgentStatus> all() const;

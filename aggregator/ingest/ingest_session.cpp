@@ -65,7 +65,7 @@ void IngestSession::on(wire::Hello&& hello) {
       self->look_up_streams();
     });
   }
-  hub_.agents_.connected(agent_.first, hello, now);
+  hub_.agents_.connected(agent_.first, hello, hub_.clock_.now());
   hub_.leases_.heard_of(agent_.first, agent_.second);
   wire::Welcome welcome;
   welcome.version = LGR_VERSION;
@@ -117,7 +117,7 @@ bool IngestSession::end_after_loss() {
 void IngestSession::on(wire::Heartbeat&& heartbeat) {
   if (end_after_loss()) return;
   const UnixNanos received = hub_.clock_.wall_now();
-  hub_.agents_.heartbeat(agent_.first, agent_.second, heartbeat, received);
+  hub_.agents_.heartbeat(agent_.first, agent_.second, heartbeat, received, hub_.clock_.now());
   hub_.leases_.heard_of(agent_.first, agent_.second);
   wire::ClockReply reply;
   reply.sent = heartbeat.sent;

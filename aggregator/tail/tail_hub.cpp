@@ -151,6 +151,13 @@ void TailHub::wait_until(Feed& feed, MonotonicTime time) {
 }
 
 void TailHub::start(Feed& feed, std::vector<std::shared_ptr<Subscription>> tails) {
+  // Who asks the same reads the same blocks: one after the other, so that each is decoded once and
+  // not once for each, also where all of them together have no room. It begins with whom its turn
+  // belongs to, and goes round.
+  const std::uint64_t first = tails.front()->reader_.query().query_hash;
+  std::stable_sort(tails.begin(), tails.end(), [first](const auto& a, const auto& b) {
+    return a->reader_.query().query_hash - first < b->reader_.query().query_hash - first;
+  });
   feed.running = true;
   ++feed.timer_number;
   ++stats_.rounds;

@@ -19,7 +19,10 @@ constexpr std::uint32_t kDockerPrefix = 8;  // {"log":"
 
 void Intake::begin(UnixNanos at) {
   now_ = at;
-  if (!held_.empty() && at - held_.front().line.observed >= kPatience) release(false);
+  if (held_.empty()) return;
+  // A clock that was set back says nothing of how long they have waited.
+  const UnixNanos waited = at - held_.front().line.observed;
+  if (waited < 0 || waited >= kPatience) release(false);
 }
 
 void Intake::end(std::uint64_t next) {

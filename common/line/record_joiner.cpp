@@ -186,7 +186,7 @@ Joined join_record(Line& line, const RecordFacts& facts, OpenRecord& record) {
   if (fits != Fit::silent) inherit_fields(line, record.severity, record.callsite);
   ++record.lines;
   record.bytes += line.length;
-  record.last_observed = std::max(record.last_observed, line.observed);
+  record.last_observed = line.observed;  // also when the clock was set back
   const auto body = record.kind == Kind::group ? without_margin(facts.body) : facts.body;
   if (fits == Fit::restart) {
     record.text.assign(body.substr(0, kMaxText / 2));

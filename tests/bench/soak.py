@@ -5,8 +5,10 @@
 
 Faults: kill (SIGKILL of a program, started again), stop (SIGSTOP for some seconds), cut (the
 connection between agent and aggregator, for some seconds), fill (the file system of spool and
-shards, for some seconds; needs root for a small tmpfs, else it is left out and said). The writer
-renames each file away every few minutes. At the end every line has to be there exactly once, and
+shards, for some seconds; needs root for a small tmpfs, else it is left out and said), rotate (some
+files renamed away at once), clock (the agent's or the aggregator's wall clock, or both, an hour forth
+or back, until the next such fault; needs libfaketime, else it is left out and said). The writer
+renames each file away every few minutes besides. At the end every line has to be there exactly once, and
 memory must not have grown: the most of the last third is compared with that of the second.
 """
 import argparse
@@ -22,7 +24,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
 import nothing_lost_test  # noqa: E402
-from harness import Cluster, eventually, seed  # noqa: E402
+from harness import Cluster, SteppedClock, eventually, seed  # noqa: E402
 
 SMALL = 3 << 30  # bytes of the file system that is filled
 
@@ -110,6 +112,12 @@ class Soak:
         self.mounted = mounted
         if not mounted:
             print("no small file system could be mounted: 'fill' is left out", flush=True)
+        self.with_clocks = SteppedClock.library() is not None
+        if self.with_clocks:
+            for name in ("agent", "aggregator"):
+                self.cluster.clocks[name] = SteppedClock(self.cluster.path(f"clock-{name}"))
+        else:
+            print("no libfaketime: 'clock' is left out", flush=True)
         for name in ("data", "state"):
             os.mkdir(os.path.join(self.small, name))
             os.symlink(os.path.join(self.small, name), self.cluster.path(name))
@@ -152,6 +160,16 @@ class Soak:
         time.sleep(self.random.uniform(2, 10))
         os.unlink(path)
 
+    def rotate(self):
+        for file in range(nothing_lost_test.FILES):
+            if self.random.random() < 0.5:
+                self.writer.rotate.add(file)
+
+    def clock(self):
+        step = self.random.choice([-3600, 0, 3600])
+        for name in self.random.choice([["agent"], ["aggregator"], ["agent", "aggregator"]]):
+            self.cluster.clocks[name].step(step)
+
     def run(self):
         cluster, options = self.cluster, self.options
         folder = cluster.path("out")
@@ -163,9 +181,11 @@ class Soak:
         cluster.agents_address = self.proxy.address
         cluster.start_agent()
         seconds = options.minutes * 60
-        writer = nothing_lost_test.Writer(folder, options.lines, seconds)
+        writer = self.writer = nothing_lost_test.Writer(folder, options.lines, seconds)
         writer.start()
-        faults = [self.kill, self.stop, self.cut] + ([self.fill] if self.mounted else [])
+        faults = [self.kill, self.stop, self.cut, self.rotate]
+        faults += [self.fill] if self.mounted else []
+        faults += [self.clock] if self.with_clocks else []
         began, next_fault = time.monotonic(), options.every
         while writer.is_alive():
             time.sleep(1)
@@ -176,6 +196,7 @@ class Soak:
                 next_fault += options.every
                 fault = self.random.choice(faults)
                 self.done[fault.__name__] = self.done.get(fault.__name__, 0) + 1
+                print(f"{now:.0f} s: {fault.__name__}", flush=True)
                 fault()
         wrote = options.lines // nothing_lost_test.FILES * nothing_lost_test.FILES
         eventually(lambda: nothing_lost_test.count(cluster)["count"] >= wrote, timeout=300, pause=1,

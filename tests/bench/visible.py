@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Written -> visible, over the real programs: from the write of a line until a query answers it.
 
-    visible.py [--rate LINES/S] [--seconds N] [--tails N]
+    visible.py [--rate LINES/S] [--seconds N] [--tails N] [--default-tails N] [--slow-tails N]
 
 Sixteen ranks write at `--rate` together (default: half of what a first run with a full backlog
 shows). Meanwhile a probe writes a line of its own five times a second and asks for it until it is
 there; its times are compared with the product's own histogram (observed -> visible). `--tails`
-holds that many live tails of the job open and checks that each gets every line of its rank.
+holds that many live tails of a rank open, which want every line; `--default-tails` and `--slow-tails`
+some that may skip. Of each the lines that came and those that it was told of have to be all, in order.
 """
 import argparse
-import json
+import contextlib
 import os
 import re
 import statistics
@@ -20,7 +21,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
 from harness import Cluster, eventually  # noqa: E402
-from websocket import Closed, WebSocket  # noqa: E402
+from tail_readers import TailReaders  # noqa: E402
 
 RANKS = 16
 CONFIG = """discover:
@@ -84,6 +85,11 @@ def resident_mib(program):
         return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) / 1024
 
 
+def most_resident_mib(program):
+    with open(f"/proc/{program.child.pid}/status", encoding="utf-8") as file:
+        return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1]) / 1024
+
+
 def maximum_rate(lines=600_000):
     """Lines per second of wall time when all are there at the start."""
     with Cluster() as cluster:
@@ -104,26 +110,46 @@ def maximum_rate(lines=600_000):
         return lines / took
 
 
-class TailReader(threading.Thread):
-    """Counts the lines of one rank over one live tail."""
-
-    def __init__(self, cluster, rank):
-        super().__init__(daemon=True)
-        self.rank, self.lines, self.skipped, self.problem = rank, 0, 0, None
-        self.socket = WebSocket(cluster.address, "/api/v1/tail", timeout=120, job="bench", rank=rank,
-                                start="-1h", max_behind="0s")
-
-    def run(self):
-        try:
-            while True:
-                record = json.loads(self.socket.receive())
-                self.lines += len(record.get("lines", ()))
-                self.skipped += record.get("skipped", 0)
-        except (Closed, OSError, ValueError) as problem:
-            self.problem = problem
+def wanted_tails(fast, default, slow):
+    """[(rank, slow, parameters)]: fast ones want every line, the others may be told of skipped ones."""
+    kinds = [(False, {"max_behind": "0s"})] * fast + [(False, {})] * default
+    kinds += [(True, {"max_behind": "1s"})] * slow
+    return [(i % RANKS, is_slow, parameters) for i, (is_slow, parameters) in enumerate(kinds)]
 
 
-def probe(cluster, folder, seconds, times):
+def judge_tails(readers, wanted, written, cluster):
+    """Waits until every tail has, or was told of, all lines of its rank; prints; whether it is so."""
+    readers.hurry()
+
+    def missing():
+        return [(rank, lines, skipped, problem) for rank, lines, skipped, problem in readers.ask()
+                if lines + skipped != written[rank]]
+    behind = len(missing())
+    began = time.monotonic()
+    with contextlib.suppress(AssertionError):
+        eventually(lambda: not missing(), timeout=400, what="all lines in all tails", pause=0.5)
+    caught_up = time.monotonic() - began
+    report = readers.ask()
+    good = not missing()
+    for name, index in (("every line", 0), ("default", 1), ("slow", 2)):
+        some = [got for got, (_, slow, parameters) in zip(report, wanted)
+                if index == (2 if slow else 0 if parameters else 1)]
+        if not some:
+            continue
+        exact = sum(lines + skipped == written[rank] and not problem
+                    for rank, lines, skipped, problem in some)
+        skipped = sum(one[2] for one in some)
+        good = good and exact == len(some) and (index != 0 or skipped == 0)
+        print(f"tails, {name}: {exact} of {len(some)} exact and in order; {sum(o[1] for o in some)} "
+              f"lines, {skipped} skipped and told")
+    for problem in [one[3] for one in report if one[3]][:3]:
+        print(f"tails: {problem}")
+    print(f"tails: {behind} were behind at the end, {caught_up:.1f} s later none; aggregator "
+          f"{resident_mib(cluster.aggregator):.0f} MiB, at most {most_resident_mib(cluster.aggregator):.0f}")
+    return good
+
+
+def probe(cluster, folder, seconds, times, queries):
     path, end, n = f"{folder}/rank-99.log", time.monotonic() + seconds, 0
     while time.monotonic() < end:
         n += 1
@@ -132,8 +158,10 @@ def probe(cluster, folder, seconds, times):
             file.write(f"INFO {word}\n")
         began = time.monotonic()
         while time.monotonic() - began < 30:
+            asked = time.monotonic()
             if cluster.get("/jobs/bench/count", rank=99, query=f'|= "{word}"')["count"]:
                 times.append(time.monotonic() - began)
+                queries.append(time.monotonic() - asked)
                 break
             time.sleep(0.004)
         else:
@@ -145,7 +173,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rate", type=float)
     parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--tails", type=int, default=0)
+    parser.add_argument("--tails", type=int, default=0, help="that want every line")
+    parser.add_argument("--default-tails", type=int, default=0, help="as a browser opens them")
+    parser.add_argument("--slow-tails", type=int, default=0, help="that read 16 KiB/s")
     options = parser.parse_args()
     rate = options.rate or maximum_rate() / 2
     with Cluster() as cluster:
@@ -154,45 +184,36 @@ def main():
         with open(cluster.config, "w", encoding="utf-8") as file:
             file.write(CONFIG.format(dir=folder))
         cluster.start_aggregator().start_agent()
-        written, stop, times = [0] * RANKS, threading.Event(), []
+        written, stop, times, queries = [0] * RANKS, threading.Event(), [], []
         write_lines(folder, 1000, 1, written, stop)
         eventually(lambda: cluster.get("/jobs/bench/count")["count"] >= 1000 // RANKS * RANKS,
                    what="the first lines")
-        tails = [TailReader(cluster, i % RANKS) for i in range(options.tails)]
-        for tail in tails:
-            tail.start()
+        wanted = wanted_tails(options.tails, options.default_tails, options.slow_tails)
+        readers = TailReaders(cluster.address, "bench", wanted, rb"iteration (\d+)/") if wanted else None
         before, first = histogram(cluster), sum(written)
         writer = threading.Thread(target=write_lines,
                                   args=(folder, rate, options.seconds, written, stop), daemon=True)
         began = time.monotonic()
         writer.start()
-        probe(cluster, folder, options.seconds, times)
+        probe(cluster, folder, options.seconds, times, queries)
         writer.join()
         took = time.monotonic() - began
         after = histogram(cluster)
         lines = sum(written)
         print(f"{(lines - first) / took:,.0f} lines/s for {took:.1f} s ({rate:,.0f} asked for), "
-              f"{options.tails} tails")
+              f"{len(wanted)} tails, load {os.getloadavg()[0]:.1f}")
         if len(times) > 1:
             cuts = statistics.quantiles(times, n=100, method="inclusive")
             print(f"probe: {len(times)} lines, p50 {cuts[49] * 1000:.0f} ms, p99 "
-                  f"{cuts[98] * 1000:.0f} ms, most {max(times) * 1000:.0f} ms")
+                  f"{cuts[98] * 1000:.0f} ms, most {max(times) * 1000:.0f} ms; the query that found it took "
+                  f"{statistics.median(queries) * 1000:.0f} ms of that")
         print(f"product: p50 <= {quantile_of(before, after, 0.5) * 1000:.0f} ms, p99 <= "
               f"{quantile_of(before, after, 0.99) * 1000:.0f} ms")
         print(f"CPU-seconds: agent {cpu_seconds(cluster.agent):.2f}, aggregator "
               f"{cpu_seconds(cluster.aggregator):.2f}; resident MiB: agent "
               f"{resident_mib(cluster.agent):.0f}, aggregator {resident_mib(cluster.aggregator):.0f}")
-        if tails:
-            def complete():
-                return all(tail.lines >= written[tail.rank] for tail in tails)
-            try:
-                eventually(complete, timeout=120, what="all lines in all tails", pause=0.2)
-            finally:
-                exact = sum(tail.lines == written[tail.rank] for tail in tails)
-                print(f"tails: {exact} of {len(tails)} have exactly the lines of their rank; "
-                      f"skipped {sum(tail.skipped for tail in tails)}; broken "
-                      f"{sum(tail.problem is not None for tail in tails)}; aggregator "
-                      f"{resident_mib(cluster.aggregator):.0f} MiB")
+        if readers and not judge_tails(readers, wanted, written, cluster):
+            return 1
         return 0
 
 

@@ -1,5 +1,6 @@
 """Starts the real programs on loopback for the end-to-end tests. Standard library only."""
 import contextlib
+import glob
 import json
 import os
 import random
@@ -46,13 +47,15 @@ def eventually(check, timeout=30.0, what="condition", pause=0.05):
 class Program:
     """One of our programs as a child; its output goes to a file."""
 
-    def __init__(self, name, arguments, log):
+    def __init__(self, name, arguments, log, environment=None):
         self.name, self.arguments, self.log, self.child = name, arguments, log, None
+        self.environment = environment  # instead of ours
 
     def start(self):
         with open(self.log, "ab") as out:
             self.child = subprocess.Popen([os.path.join(BIN, self.name), *self.arguments],
-                                          stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+                                          stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                                          env=self.environment)
         return self
 
     def alive(self):
@@ -77,6 +80,31 @@ class Program:
         return ""
 
 
+class SteppedClock:
+    """A wall clock that is stepped for a program that was started with its environment(), through
+    libfaketime. The monotonic clock and the times of files stay as they are."""
+
+    @staticmethod
+    def library():
+        found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+        return found[0] if found else None
+
+    def __init__(self, path):
+        self.path = path
+        self.step(0)
+
+    def step(self, seconds):
+        """Sets it to the true time and so many seconds."""
+        with open(self.path + ".new", "w", encoding="ascii") as file:
+            file.write(f"{seconds:+d}\n")
+        os.rename(self.path + ".new", self.path)
+
+    def environment(self):
+        return dict(os.environ, LD_PRELOAD=self.library(), FAKETIME_TIMESTAMP_FILE=self.path,
+                    FAKETIME_CACHE_DURATION="1", FAKETIME_DONT_FAKE_MONOTONIC="1",
+                    NO_FAKE_STAT="1", FAKETIME_NO_CACHE="0")
+
+
 class Cluster:
     """An aggregator and an agent in one temporary directory."""
 
@@ -91,6 +119,7 @@ class Cluster:
         self.aggregator = self.agent = None
         self.address = None
         self.agents_address = None  # where agents connect, when not to the aggregator itself
+        self.clocks = {}  # of the programs that have one of their own: see SteppedClock
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)
@@ -102,7 +131,8 @@ class Cluster:
         self.aggregator = Program("logarithm-aggregator",
                                   ["--listen", self.address or "127.0.0.1:0", "--data-dir",
                                    self.path("data"), "--ready-file", self.ready,
-                                   *self.aggregator_arguments], self.path("aggregator.log")).start()
+                                   *self.aggregator_arguments], self.path("aggregator.log"),
+                                  self.environment_of("aggregator")).start()
 
         def is_ready():
             if not self.aggregator.alive():
@@ -118,8 +148,12 @@ class Cluster:
                              ["--config", self.config, "--aggregator",
                               f"ws://{self.agents_address or self.address}",
                               "--state-dir", self.path("state"), "--metrics", "off",
-                              *self.agent_arguments], self.path("agent.log")).start()
+                              *self.agent_arguments], self.path("agent.log"),
+                             self.environment_of("agent")).start()
         return self
+
+    def environment_of(self, name):
+        return self.clocks[name].environment() if name in self.clocks else None
 
     def get(self, path, **parameters):
         """GET /api/v1<path> as JSON."""

@@ -37,6 +37,7 @@ class Writer(threading.Thread):
     def __init__(self, folder, lines, seconds):
         super().__init__()
         self.folder, self.lines, self.seconds = folder, lines, seconds
+        self.rotate = set()  # files that are to be renamed away out of turn
         os.makedirs(folder)
 
     def name(self, file):
@@ -56,7 +57,9 @@ class Writer(threading.Thread):
                 while view:
                     view = view[os.write(handles[file], view):]
                 due = each * (renamed[file] + 1) // (RENAMES + 1) + file * each // 200
-                if renamed[file] < RENAMES and target >= due:
+                wanted = file in self.rotate
+                self.rotate.discard(file)
+                if wanted or (renamed[file] < RENAMES and target >= due):
                     renamed[file] += 1
                     os.rename(self.name(file), f"{self.name(file)}.{renamed[file]}")
                     os.close(handles[file])

@@ -252,6 +252,21 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: a rank that died unseen is found beside i
   CHECK(found.targets[7].name == "stdout");
 }
 
+TEST_CASE_FIXTURE(Fixture, "Discovery: case 61: a clock that is set back stops no look at a rank") {
+  const std::string out = touch("out.log"), more = touch("more.log");
+  proc.put(rank(0, {{1, out}}));
+  scan();
+  now += 7200 * kSecond;
+  REQUIRE(scan().targets.size() == 1);
+  proc.put(rank(0, {{1, more}}));
+
+  now -= 3600 * kSecond;
+
+  CHECK(
+      pool.run_and_wait([&](BlockingToken& token) { return discovery->changed_hint(token, now); }));
+  CHECK(scan().targets.size() == 2);
+}
+
 TEST_CASE_FIXTURE(Fixture, "Discovery: a sibling that turns out to have a process gets it") {
   proc.put(rank(0, {{1, touch("out-0.log")}}));
   touch("out-1.log");

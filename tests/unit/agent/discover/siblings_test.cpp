@@ -76,6 +76,18 @@ TEST_CASE_FIXTURE(Fixture, "Siblings: yesterday's files, other shapes and foreig
   CHECK(find(known, kStart + 10 * kSecond).empty());
 }
 
+TEST_CASE_FIXTURE(Fixture, "Siblings: case 61: a clock that is set back delays no claim") {
+  write("out-0.log", kStart);
+  write("out-1.log", kStart);
+  const std::vector<RankFile> known = {file("out-0.log", 0)};
+  CHECK(find(known, kStart + 3600 * kSecond).empty());
+
+  siblings.clock_went_back(kStart);
+
+  CHECK(find(known, kStart).empty());
+  CHECK(find(known, kStart + Siblings::kSettle).size() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "Siblings: they are found when all ranks have died meanwhile") {
   write("out-0.log", kStart);
   write("out-1.log", kStart);

@@ -85,6 +85,42 @@ TEST_CASE_FIXTURE(HubFixture, "TailHub: a commit wakes every tail of the job") {
   CHECK(hub->stats().lines == 12);
 }
 
+TEST_CASE_FIXTURE(HubFixture,
+                  "TailHub: who asks the same shares blocks that not all have room for") {
+  int encoded = 0;
+  options.shared_bytes = 1;  // one block
+  hub = std::make_unique<TailHub>(
+      storage, *pool, io.get_executor(), clock,
+      [&](const Line& line, const StreamJoin& join) {
+        ++encoded;
+        return encode_id(line, join);
+      },
+      options);
+  for (const int rank : {1, 2}) {
+    StreamAttributes attributes;
+    attributes.job = "j";
+    attributes.rank = rank;
+    job.job->add_stream(StreamId{StreamBase{5, static_cast<std::uint64_t>(rank)}, 0}, {attributes});
+  }
+  TaskGroup group(io.get_executor());
+  std::vector<Received> received(6);
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    TailQuery asked = query();
+    asked.query_hash = i % 2;
+    asked.predicate = filter("rank", i % 2 == 0 ? "1" : "2");
+    group.spawn("tail", take(hub->subscribe(std::move(asked)), 4, received[i]));
+  }
+  run_until([&] { return pieces == 6; });
+
+  job.store(1, TailJob::lines(0, 4, 10));
+  job.store(2, TailJob::lines(0, 4, 10));
+  hub->on_commit(JobKey{"default", "j"});
+  run_until([&] { return group.size() == 0; });
+
+  CHECK(hub->stats().lines == 24);
+  CHECK(encoded == 8);
+}
+
 TEST_CASE_FIXTURE(HubFixture, "TailHub: a job that nobody knows ends the tail with not_found") {
   TaskGroup group(io.get_executor());
   Received received;

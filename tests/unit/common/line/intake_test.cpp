@@ -192,6 +192,15 @@ TEST_CASE("Intake: lines behind a piece are held within bounds") {
   CHECK(stream.out.lines.size() >= 401);
 }
 
+TEST_CASE("Intake: case 61: a clock that is set back holds nothing up") {
+  ParsedStream stream;
+  stream.feed(cri("stdout", "P", "half"));
+  stream.feed(cri("stderr", "F", "behind it"));
+  REQUIRE(stream.out.lines.empty());
+  stream.feed(cri("stderr", "F", "next"), kNoon - 3600 * kSecond);
+  CHECK(stream.out.lines.size() >= 2);
+}
+
 TEST_CASE("Intake: pieces, successors at every cut: the same lines") {
   const std::string& file = mixed_file();
   ParsedStream whole;

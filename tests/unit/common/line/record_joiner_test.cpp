@@ -68,6 +68,15 @@ TEST_CASE("Record: one quiet second ends it, and a line with progress of its own
   CHECK(s.add("plain").severity == Severity::unset);
 }
 
+TEST_CASE("Record: case 61: a clock that was set back does not hold it open") {
+  Stream s;
+  s.add("head", true, Severity::error);
+  s.now -= 50 * kSecond;
+  CHECK(s.add("in time").head == 0);
+  s.now += kSecond + 1;
+  CHECK(s.add("late").severity == Severity::unset);
+}
+
 TEST_CASE("Record: another wrapper rank ends it") {
   Stream s;
   s.rank = 3;
