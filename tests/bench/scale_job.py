@@ -44,12 +44,13 @@ def stamp(second):
 
 
 class ScaleJob:
-    """`departure`: (rank, iteration) at which a rank prints another line than its peers."""
+    """`departure`: (rank, iteration) at which a rank prints another line than its peers; without
+    `noise` it is the only one."""
 
-    def __init__(self, logs, ranks=1024, iterations=2450, seed=7, departure=None):
+    def __init__(self, logs, ranks=1024, iterations=2450, seed=7, departure=None, noise=True):
         self.logs, self.ranks, self.iterations = logs, ranks, iterations
         self.failing = ranks // 2 + 5 if ranks > 16 else ranks // 2
-        self.departure, self.rng = departure, random.Random(seed)
+        self.departure, self.rng, self.noise = departure, random.Random(seed), noise
         self.lines = 0
 
     def path(self, rank):
@@ -76,7 +77,7 @@ class ScaleJob:
         batch = [f"{i / 10:.1f}" for i in range(100, 400)]
         last = ([f"DEBUG memory.py:33] allocated {60 + i / 1000:.3f} GiB, reserved 66.{i:03d} GiB"
                  for i in range(1000)] +
-                ["WARNING data.py:162] retrying batch 17 from slow shard"])
+                ["WARNING data.py:162] retrying batch 17 from slow shard"] * self.noise)
         for rank in range(self.ranks):
             n = self.iterations
             own = [None] * (6 * n)
@@ -145,7 +146,7 @@ class Server(Cluster):
     def ask(self, path, **parameters):
         """(answer, wall seconds)."""
         began = time.monotonic()
-        connection = http.client.HTTPConnection(self.address, timeout=120)
+        connection = http.client.HTTPConnection(self.address, timeout=600)
         with contextlib.closing(connection):
             connection.request("GET", "/api/v1" + path + "?" + urllib.parse.urlencode(parameters))
             answer = connection.getresponse()
