@@ -52,11 +52,15 @@ Result<net::Url> ApiClient::target(const std::string& path, const Params& params
 }
 
 Result<std::string> ApiClient::get(const std::string& path, const Params& params) {
+  LGR_TRY(net::Response answer, get_response(path, params));
+  return std::move(answer.body);
+}
+
+Result<net::Response> ApiClient::get_response(const std::string& path, const Params& params) {
   LGR_TRY(net::Url url, target(path, params));
   auto request = net::http_request(std::move(url), "GET", net::Headers(), std::string(),
                                    client_options(token_));
-  LGR_TRY(net::Response answer, checked(reached(runner_.run(std::move(request)))));
-  return std::move(answer.body);
+  return checked(reached(runner_.run(std::move(request))));
 }
 
 Status ApiClient::send(const std::string& method, const std::string& path, const Params& params,

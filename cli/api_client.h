@@ -19,6 +19,8 @@ class ApiClient {
 
   // `path` is percent-encoded already.
   Result<std::string> get(const std::string& path, const Params& params);
+  // The same with the headers of the answer.
+  Result<net::Response> get_response(const std::string& path, const Params& params);
   // PUT or DELETE.
   Status send(const std::string& method, const std::string& path, const Params& params,
               std::string body);

@@ -7,13 +7,12 @@
 #include "cli/source.h"
 #include "cli/verb.h"
 #include "cli/verdict_text.h"
+#include "cli/watch_pace.h"
 
 namespace logarithm::cli {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::chrono::milliseconds kWatchEvery{1000};
 
 class TriageVerb final : public Verb {
  public:
@@ -22,7 +21,10 @@ class TriageVerb final : public Verb {
     app_->add_option("JOB", first_, "The job (not with --files)");
     app_->add_option("--attempt", attempt_, "This attempt (default: the newest)")
         ->check(CLI::NonNegativeNumber);
-    app_->add_flag("--watch", watch_, "Ask again every second; says the verdict when it changes");
+    app_->add_flag(
+        "--watch", watch_,
+        "Ask again every second (less often where it takes the server long); says the verdict when "
+        "it changes");
     files_.add_to(*app_);
   }
   bool chosen() const override { return app_->parsed(); }
@@ -45,20 +47,21 @@ class TriageVerb final : public Verb {
     if (app_->count("--attempt") != 0) params.emplace_back("attempt", std::to_string(attempt_));
     std::string before;
     for (;;) {
-      auto body = source->api.get(path, params);
-      if (!body.ok()) return fail(body.error());
-      auto answer = parse_answer(*body, "evidence");
+      auto got = source->api.get_response(path, params);
+      if (!got.ok()) return fail(got.error());
+      auto answer = parse_answer(got->body, "evidence");
       if (!answer.ok()) return fail(answer.error());
       // How complete the answer is changes all the time; it is said, but is no news.
       Json news = *answer;
       news.erase("completeness");
       if (const std::string now = news.dump(); now != before) {
-        if (const int status = print(*output, *body, *answer, options); status != kExitOk)
+        if (const int status = print(*output, got->body, *answer, options); status != kExitOk)
           return status;
         before = now;
       }
       if (!watch_) return kExitOk;
-      if (!runner.wait(kWatchEvery).ok()) return kExitOk;  // interrupted: the way to end it
+      if (!runner.wait(pause_after(got->headers)).ok())
+        return kExitOk;  // interrupted: the way to end it
     }
   }
 

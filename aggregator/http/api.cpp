@@ -15,8 +15,8 @@ namespace {
 // Open without a token: probes have none.
 bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
 
-// Blocks of which triage remembers what it found in them.
-constexpr std::size_t kSurveys = 8192;
+// What triage remembers of the blocks that it looked at, bytes.
+constexpr std::size_t kSurveys = 128u << 20;
 
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kIngestPath = "/api/v1/ingest", kTailPath = "/api/v1/tail";

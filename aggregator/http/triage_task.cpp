@@ -1,5 +1,7 @@
 #include "aggregator/http/triage_task.h"
 
+#include <ctime>
+
 #include "aggregator/http/lines_task.h"
 #include "aggregator/http/views.h"
 #include "aggregator/triage/decide.h"
@@ -77,7 +79,24 @@ void write_verdict(JsonWriter& out, const triage::Facts& facts, const triage::Ve
   out.end_array().key("summary").string(verdict.summary);
 }
 
+namespace {
+
+std::chrono::nanoseconds thread_cpu() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
 Result<bool> TriageTask::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
+  const auto before = thread_cpu();
+  auto done = work(token, time_is_up);
+  cpu_ += thread_cpu() - before;
+  return done;
+}
+
+Result<bool> TriageTask::work(BlockingToken& token, const std::function<bool()>& time_is_up) {
   if (!view_) {
     LGR_TRY(view_, open_job(token, storage_, job_));
     auto hosts = open_job(token, storage_, JobKey{job_.tenant, kHostJob});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,13 @@ class TriageTask final : public QueryTask {
 
   // After the last step(): the answer without its completeness and the last brace.
   JsonWriter& out() { return out_; }
+  // CPU time that all steps took.
+  std::chrono::nanoseconds cpu() const { return cpu_; }
   const JobView& view() const { return *view_; }
 
  private:
+  Result<bool> work(BlockingToken& token, const std::function<bool()>& time_is_up);
+
   Storage& storage_;
   JobKey job_;
   triage::SurveyCache& cache_;
@@ -31,6 +36,7 @@ class TriageTask final : public QueryTask {
   std::unique_ptr<JobView> view_, host_view_;
   std::unique_ptr<triage::Gatherer> gatherer_;
   JsonWriter out_;
+  std::chrono::nanoseconds cpu_{0};
 };
 
 // The members of the answer, as contract.md names them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregator/query/candidate_rows.h"
 #include "aggregator/query/match.h"
 #include "common/block/block_reader.h"
 
@@ -20,8 +21,30 @@ class OpenBlock {
     return out;
   }
 
+  RowSet all() const { return RowSet::all(reader_->header().lines); }
+
   Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts,
+                                  const RowSet& rows,
                                   const std::vector<std::string>* keys = nullptr) const {
+    return with_templates(token, view, [&](const TemplateLookup& lookup) {
+      return reader_->lines(parts, rows, lookup, keys);
+    });
+  }
+
+  // Rows that hold all lines that fulfil the predicate, as far as columns tell; nullopt: any row
+  // may.
+  Result<std::optional<RowSet>> candidates(BlockingToken& token, JobView& view,
+                                           const Predicate& predicate) const {
+    return with_templates(token, view, [&](const TemplateLookup& lookup) {
+      return candidate_rows(*reader_, predicate, lookup);
+    });
+  }
+
+ private:
+  // The templates of the block's shard; a failure to read one is the answer.
+  template <typename Ask>
+  auto with_templates(BlockingToken& token, JobView& view, const Ask& ask) const
+      -> decltype(ask(TemplateLookup())) {
     std::optional<Error> failure;
     const TemplateLookup lookup = [&](TemplateId id) -> std::optional<std::string_view> {
       auto text = view.snapshot().template_text(token, block_.shard, id);
@@ -29,18 +52,45 @@ class OpenBlock {
       failure = text.error();
       return std::nullopt;
     };
-    auto out = reader_->lines(parts, lookup, keys);
+    auto out = ask(lookup);
     if (failure) return *failure;
     return out;
   }
 
- private:
   explicit OpenBlock(const BlockRef& block) : block_(block) {}
 
   BlockRef block_;
   std::unique_ptr<std::string> bytes_;
   std::optional<BlockReader> reader_;
 };
+
+Result<RowSet> rows_to_look_at(BlockingToken& token, JobView& view, const OpenBlock& open,
+                               const ScanPlan& plan, bool verified) {
+  if (verified) return open.all();
+  LGR_TRY(std::optional<RowSet> rows, open.candidates(token, view, plan.predicate));
+  return rows ? std::move(*rows) : open.all();
+}
+
+// Of the lines of `rows` those that were chosen, by their index; afterwards by their index among
+// themselves.
+RowSet narrow(const RowSet& rows, std::vector<std::pair<OrderKey, std::size_t>>& chosen) {
+  std::vector<std::uint32_t> row_of;
+  row_of.reserve(rows.count());
+  for (const RowRange& range : rows.ranges()) {
+    for (std::uint32_t row = range.first; row < range.end; ++row) row_of.push_back(row);
+  }
+  std::vector<std::size_t> indices;
+  indices.reserve(chosen.size());
+  for (const auto& [key, index] : chosen) indices.push_back(index);
+  std::sort(indices.begin(), indices.end());
+  RowSet out;
+  for (const std::size_t index : indices) out.add(row_of[index], row_of[index] + 1);
+  for (auto& [key, index] : chosen) {
+    index = static_cast<std::size_t>(std::lower_bound(indices.begin(), indices.end(), index) -
+                                     indices.begin());
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -68,7 +118,8 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
                             bool verified, std::size_t keep) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
   const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
-  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts));
+  LGR_TRY(const RowSet looked_at, rows_to_look_at(token, view, open, plan, verified));
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, looked_at));
 
   const StreamJoin* join = view.join_of(block);
   LGR_CHECK(view.derive_iterations(token, *join, lines));
@@ -91,7 +142,7 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
     out.more = true;
   }
   if (parts != kAllParts) {
-    LGR_TRY(lines, open.lines(token, view, kAllParts));
+    LGR_TRY(lines, open.lines(token, view, kAllParts, narrow(looked_at, chosen)));
     LGR_CHECK(view.derive_iterations(token, *join, lines));
   }
   out.rows.reserve(chosen.size());
@@ -107,7 +158,8 @@ Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, co
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
   // The time is a fact, and it is looked at.
   parts = parts | (verified ? BlockPart::facts : parts_for(plan.predicate));
-  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, keys));
+  LGR_TRY(const RowSet looked_at, rows_to_look_at(token, view, open, plan, verified));
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, looked_at, keys));
   const StreamJoin* join = view.join_of(block);
   LGR_CHECK(view.derive_iterations(token, *join, lines));
   for (const Line& line : lines) {
@@ -137,7 +189,7 @@ Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const Bloc
 Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block,
                                      BlockPart parts) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
-  return open.lines(token, view, parts);
+  return open.lines(token, view, parts, open.all());
 }
 
 std::size_t memory_of(const QueryLine& line) {

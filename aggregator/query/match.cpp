@@ -83,13 +83,7 @@ bool meta_matches(const Predicate& predicate, const Line& line) {
   for (const MetaPair& pair : line.meta) {
     if (pair.key != predicate.field.key) continue;
     any = true;
-    if (const auto* integer = std::get_if<std::int64_t>(&pair.value)) {
-      if (number_matches(predicate, *integer)) return true;
-    } else if (const auto* real = std::get_if<double>(&pair.value)) {
-      if (number_matches(predicate, *real)) return true;
-    } else if (value_matches(predicate, std::string_view(std::get<std::string>(pair.value)))) {
-      return true;
-    }
+    if (meta_value_matches(predicate, pair.value)) return true;
   }
   return !any && absent_matches(predicate);
 }
@@ -185,5 +179,13 @@ bool value_matches(const Predicate& predicate, std::int64_t value) {
 }
 
 bool absent_matches(const Predicate& predicate) { return value_matches(predicate, ""); }
+
+bool meta_value_matches(const Predicate& predicate, const MetaValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    return number_matches(predicate, *integer);
+  }
+  if (const auto* real = std::get_if<double>(&value)) return number_matches(predicate, *real);
+  return value_matches(predicate, std::string_view(std::get<std::string>(value)));
+}
 
 }  // namespace logarithm::aggregator

@@ -37,5 +37,7 @@ std::string print_number(double value);
 bool value_matches(const Predicate& predicate, std::string_view value);
 bool value_matches(const Predicate& predicate, std::int64_t value);
 bool absent_matches(const Predicate& predicate);
+// Of one value of a line's metadata.
+bool meta_value_matches(const Predicate& predicate, const MetaValue& value);
 
 }  // namespace logarithm::aggregator

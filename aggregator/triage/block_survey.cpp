@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "aggregator/query/block_rows.h"
 #include "aggregator/triage/time_unit.h"
 
 namespace logarithm::aggregator::triage {
@@ -68,10 +67,35 @@ void add_arrival(const Line& line, RankSurvey& out) {
   trim(starts);
 }
 
-void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
+void add_iteration(const Line& line, RankSurvey& out) {
+  if (!line.iteration || line.has(line_flag::derived_iteration)) return;
+  const bool stamped = !line.has(line_flag::derived_time);
+  const auto [at, fresh] = out.iterations.try_emplace(*line.iteration);
+  if (fresh || (stamped && !at->second.stamped)) at->second = {line.time, stamped};
+}
+
+// Which keys of a block are times, asked once for each.
+class TimedKeys {
+ public:
+  bool contain(const std::string& key) {
+    const auto known = std::find_if(known_.begin(), known_.end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    if (known != known_.end()) return known->second;
+    const bool timed = time_unit(key) || may_be_duration(key);
+    if (known_.size() < kKeys) known_.emplace_back(key, timed);
+    return timed;
+  }
+
+ private:
+  static constexpr std::size_t kKeys = 32;
+  std::vector<std::pair<std::string, bool>> known_;
+};
+
+void add_line(const StreamId& stream, const Line& line, TimedKeys& timed, RankSurvey& out) {
   const bool stamped = !line.has(line_flag::derived_time);
   if (out.lines == 0) out.first = out.last = line.time;
   ++out.lines;
+  ++out.seen;
   out.first = std::min(out.first, line.time);
   out.last = std::max(out.last, line.time);
   if (stamped) {
@@ -84,14 +108,10 @@ void add_line(const StreamId& stream, const Line& line, RankSurvey& out) {
   }
   out.tail.push_back(tail_line(stream, line));
   if (!line.iteration) return;
-  if (!line.has(line_flag::derived_iteration)) {
-    const auto [at, fresh] = out.iterations.try_emplace(*line.iteration);
-    if (fresh || (stamped && !at->second.stamped)) at->second = {line.time, stamped};
-    if (stamped) add_arrival(line, out);
-  }
+  add_iteration(line, out);
+  if (stamped && !line.has(line_flag::derived_iteration)) add_arrival(line, out);
   for (const MetaPair& pair : line.meta) {
-    const bool timed = time_unit(pair.key) || may_be_duration(pair.key);
-    if ((!pair.point && !timed) || pair.key == kRankTime) continue;
+    if ((!pair.point && !timed.contain(pair.key)) || pair.key == kRankTime) continue;
     Sample sample{*line.iteration, 0, {stream, line.offset}, line.time, stamped, line.template_id};
     if (const auto* real = std::get_if<double>(&pair.value)) {
       sample.value = *real;
@@ -313,27 +333,46 @@ Status name_units(BlockingToken& token, JobView& view, const BlockRef& block,
   return {};
 }
 
+// What the header alone says of the lines that were not looked at.
+void add_rest(const BlockHeader& header, RankSurvey& out) {
+  out.lines = header.lines;
+  out.first = header.time.min;
+  out.last = header.time.max;
+  for (const FieldStats& field : header.fields) {
+    if (field.type == MetaType::float64) out.metrics[field.key].finite_before = true;
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, JobView& view,
-                                                        const BlockRef& block) {
+                                                        const BlockRef& block, Depth depth) {
   auto out = std::make_shared<BlockSurvey>();
-  auto lines = read_lines(token, view, block, BlockPart::facts | BlockPart::fields);
-  if (!lines.ok()) {
-    if (!view.note_damage(block, lines.error())) return lines.error();
+  auto looked_at = look_at(token, view, block, depth);
+  if (!looked_at.ok()) {
+    if (!view.note_damage(block, looked_at.error())) return looked_at.error();
     return std::shared_ptr<const BlockSurvey>(std::move(out));
   }
   const StreamId& stream = view.snapshot().streams()[block.stream].id;
   Dater dater(*out);
   Teller teller;
-  for (const Line& line : *lines) {
-    add_line(stream, line, out->ranks[line.wrapper_rank]);
+  TimedKeys timed;
+  const std::vector<Line>& lines = looked_at->lines;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    RankSurvey& rank = out->ranks[line.wrapper_rank];
+    if (i >= looked_at->recent) {
+      add_line(stream, line, timed, rank);
+      teller.add(stream, line);
+    } else {
+      add_iteration(line, rank);
+    }
     add_events(stream, line, *out);
     dater.add(line);
-    teller.add(stream, line);
     if (line.meta.size() >= 3) add_mention(line, *out);
   }
-  count_routine(*lines, *out);
+  count_routine(lines, *out);
+  if (!looked_at->whole) add_rest(looked_at->header, out->ranks[std::nullopt]);
   LGR_CHECK(teller.finish(token, view, block, out->told));
   for (auto& [rank, survey] : out->ranks) {
     LGR_CHECK(name_units(token, view, block, survey.metrics));
@@ -354,9 +393,34 @@ Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, Jo
   return std::shared_ptr<const BlockSurvey>(std::move(out));
 }
 
+std::size_t memory_of(const BlockSurvey& survey) {
+  constexpr std::size_t kNode = 48;  // of a map, beside what it holds
+  std::size_t bytes = sizeof(BlockSurvey) + 256;
+  for (const auto& [number, rank] : survey.ranks) {
+    bytes += sizeof(RankSurvey) + kNode + rank.tail.capacity() * sizeof(TailLine);
+    bytes += rank.iterations.size() * (kNode + sizeof(RankSurvey::Start));
+    for (const auto& [id, starts] : rank.arrivals) {
+      bytes += kNode + sizeof starts + starts.capacity() * sizeof(IterationStart);
+    }
+    for (const auto& [key, metric] : rank.metrics) {
+      bytes += kNode + sizeof metric + metric.samples.capacity() * sizeof(Sample);
+    }
+  }
+  for (const BlockSurvey::Event& event : survey.events) {
+    bytes += sizeof event + event.fact.numbers.size() * (2 * kNode);
+    for (const auto& [key, word] : event.fact.words) bytes += 3 * kNode + word.capacity();
+  }
+  for (const auto& [id, text] : survey.texts) bytes += 2 * kNode + text.capacity();
+  for (const auto& [timer, ranks] : survey.told) {
+    for (const auto& [rank, times] : ranks) bytes += kNode + times.capacity() * sizeof(ToldTime);
+  }
+  return bytes + survey.mentions.capacity() * sizeof(BlockSurvey::Mention);
+}
+
 Result<std::shared_ptr<const BlockSurvey>> SurveyCache::get(BlockingToken& token, JobView& view,
-                                                            const BlockRef& block) {
-  const Key key{view.key(), view.snapshot().streams()[block.stream].id, block.first, block.end};
+                                                            const BlockRef& block, Depth depth) {
+  const Key key{view.key(), view.snapshot().streams()[block.stream].id, block.first, block.end,
+                depth};
   {
     std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
@@ -365,15 +429,31 @@ Result<std::shared_ptr<const BlockSurvey>> SurveyCache::get(BlockingToken& token
       return found->second.survey;
     }
   }
-  LGR_TRY(auto survey, survey_block(token, view, block));
+  LGR_TRY(auto survey, survey_block(token, view, block, depth));
+  const std::size_t bytes = memory_of(*survey);
   std::lock_guard lock(mutex_);
-  entries_[key] = {survey, ++clock_};
-  if (entries_.size() > most_) {
-    // A quarter goes at once, so that this is rare.
-    const std::uint64_t oldest = clock_ - most_ * 3 / 4;
-    std::erase_if(entries_, [&](const auto& entry) { return entry.second.used < oldest; });
-  }
+  const auto [entry, fresh] = entries_.try_emplace(key, Entry{survey, bytes, 0});
+  entry->second.used = ++clock_;
+  if (fresh) bytes_ += bytes;
+  if (bytes_ > most_) make_room();
   return survey;
+}
+
+// A quarter goes at once, so that this is rare.
+void SurveyCache::make_room() {
+  std::vector<std::pair<std::uint64_t, std::size_t>> by_age;
+  by_age.reserve(entries_.size());
+  for (const auto& [key, entry] : entries_) by_age.emplace_back(entry.used, entry.bytes);
+  std::sort(by_age.begin(), by_age.end());
+  std::size_t left = bytes_;
+  std::uint64_t newest_to_go = 0;
+  for (const auto& [used, bytes] : by_age) {
+    if (left <= most_ / 4 * 3) break;
+    left -= bytes;
+    newest_to_go = used;
+  }
+  std::erase_if(entries_, [&](const auto& entry) { return entry.second.used <= newest_to_go; });
+  bytes_ = left;
 }
 
 }  // namespace logarithm::aggregator::triage

@@ -10,6 +10,7 @@
 
 #include "aggregator/query/job_view.h"
 #include "aggregator/triage/facts.h"
+#include "aggregator/triage/survey_depth.h"
 #include "common/async/blocking.h"
 #include "common/base/result.h"
 
@@ -17,7 +18,8 @@ namespace logarithm::aggregator::triage {
 
 // What triage keeps of one block's lines of one rank.
 struct RankSurvey {
-  std::uint64_t lines = 0, stamped = 0;  // lines; those that say their own time
+  std::uint64_t lines = 0;              // of the block
+  std::uint64_t seen = 0, stamped = 0;  // looked at; those of them that say their own time
   UnixNanos first = 0, last = 0;
   // By how much its stamps are past the moment at which they were read, at most: a host's clock is
   // ahead of a file server's by this, or more.
@@ -61,10 +63,11 @@ inline constexpr std::size_t kTimers = 16;            // of a block
 inline constexpr std::size_t kMentions = 8192;        // of a block
 inline constexpr std::size_t kBlockEvents = 1024;
 
-// One pass over a block: times, iterations, marks and metadata; no text. A damaged block is left
-// out and noted in the view.
+// One pass over a block, as deep as is asked for: times, iterations, marks and metadata; no text. A
+// damaged block is left out and noted in the view.
 Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, JobView& view,
-                                                        const BlockRef& block);
+                                                        const BlockRef& block,
+                                                        Depth depth = kWholeBlock);
 
 // Appends the survey of the block that follows in the same stream, or of another stream of the
 // rank (then `tail` is to be sorted).
@@ -72,27 +75,36 @@ void add_metric(Metric& into, const Metric& next);
 void add_told(ToldTimes& into, const ToldTimes& next);
 void add_arrivals(std::vector<IterationStart>& into, const std::vector<IterationStart>& next);
 
+// About what a survey takes in memory, bytes.
+std::size_t memory_of(const BlockSurvey& survey);
+
 // Surveys of blocks, which never change; the least recently used go first. Thread-safe.
 class SurveyCache {
  public:
+  // Keeps about so many bytes of surveys.
   explicit SurveyCache(std::size_t most) : most_(most) {}
   Result<std::shared_ptr<const BlockSurvey>> get(BlockingToken& token, JobView& view,
-                                                 const BlockRef& block);
+                                                 const BlockRef& block, Depth depth = kWholeBlock);
 
  private:
   struct Key {
     JobKey job;
     StreamId stream;
     std::uint64_t first = 0, end = 0;
+    Depth depth = kWholeBlock;
     auto operator<=>(const Key&) const = default;
   };
   struct Entry {
     std::shared_ptr<const BlockSurvey> survey;
+    std::size_t bytes = 0;
     std::uint64_t used = 0;
   };
+  void make_room();
+
   std::size_t most_;
   std::mutex mutex_;
   std::uint64_t clock_ = 0;
+  std::size_t bytes_ = 0;
   std::map<Key, Entry> entries_;
 };
 

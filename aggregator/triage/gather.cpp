@@ -19,6 +19,10 @@ constexpr UnixNanos kSeenLately = 60'000'000'000;
 constexpr UnixNanos kAround = 60'000'000'000, kLongAfter = 600'000'000'000;
 constexpr std::size_t kTextBytes = 400;
 constexpr std::int64_t kStampUnit = 1'000'000'000;  // the coarsest stamp
+// Lines of a stream that are looked at one by one, however many streams there are.
+constexpr std::uint64_t kFewest = 256;
+// Ranks whose iterations from the beginning on tell how long the longest took.
+constexpr std::size_t kHistories = 8;
 // Programs write in pieces: a clock that is seen to be ahead is further ahead by this, at most.
 constexpr std::int64_t kUnseenAhead = 2'000'000'000;
 
@@ -98,22 +102,42 @@ Status Gatherer::plan(BlockingToken& token) {
   // The newest of each stream come first; over the limit the oldest are left out.
   std::map<std::size_t, std::vector<Work>> of_stream;
   for (const Work& one : work_) of_stream[one.block.stream].push_back(one);
+  choose_blocks(std::move(of_stream));
+  return {};
+}
+
+void Gatherer::choose_blocks(std::map<std::size_t, std::vector<Work>> of_stream) {
+  std::uint64_t all = 0, lines = 0;
+  for (const Work& one : work_) all += one.block.lines;
+  const std::uint64_t quota =
+      all <= options_.whole_lines
+          ? UINT64_MAX
+          : std::max(kFewest, options_.whole_lines / std::max<std::size_t>(1, of_stream.size()));
+  std::map<std::size_t, std::uint64_t> looked_at;
   work_.clear();
-  std::uint64_t lines = 0;
   for (bool more = true; more && lines < options_.most_lines;) {
     more = false;
     for (auto& [stream, rest] : of_stream) {
       if (rest.empty()) continue;
       more = true;
-      lines += rest.back().block.lines;
-      work_.push_back(rest.back());
+      Work work = rest.back();
       rest.pop_back();
+      lines += work.block.lines;
+      // A block's depth depends on nothing but whether the quota is used up, so that surveys can be
+      // used again while the stream grows.
+      std::uint64_t& before = looked_at[stream];
+      if (before >= quota) {
+        work.depth = kMarksOnly;
+      } else if (work.block.lines > quota) {
+        work.depth = static_cast<Depth>(quota);
+      }
+      before += work.block.lines;
+      work_.push_back(std::move(work));
     }
   }
   std::stable_sort(work_.begin(), work_.end(), [](const Work& a, const Work& b) {
     return std::pair(a.block.stream, a.block.first) < std::pair(b.block.stream, b.block.first);
   });
-  return {};
 }
 
 // Kernel logs of the ranks' hosts, while the ranks lived.
@@ -187,6 +211,10 @@ void Gatherer::take_rank(std::int32_t rank_number, const StreamJoin& join,
   rank.first_time = std::min(rank.first_time, survey.first);
   rank.last_time = std::max(rank.last_time, survey.last);
   rank.lines += survey.lines;
+  seen_[rank_number] += survey.seen;
+  if (survey.seen < survey.lines) {
+    left_out_.emplace(rank_number, iteration_axis(*join.attributes));
+  }
   stamped_[rank_number] += survey.stamped;
   std::int64_t& ahead = rank_ahead_[rank_number];
   ahead = std::max(ahead, survey.ahead);
@@ -309,6 +337,28 @@ std::int64_t usual_gap(const std::map<std::int64_t, RankSurvey::Start>& iteratio
 
 }  // namespace
 
+// When the first of the ranks said the iterations that were not looked at, from the store's table:
+// the longest step of a job is a matter of its whole life.
+Status Gatherer::add_history(BlockingToken& token) {
+  std::size_t histories = 0;
+  for (const auto& [rank, axis] : left_out_) {
+    if (axis.empty()) continue;
+    if (histories == kHistories) break;
+    ++histories;
+    auto& iterations = iterations_[rank];
+    const bool stamped = std::any_of(iterations.begin(), iterations.end(),
+                                     [](const auto& entry) { return entry.second.stamped; });
+    LGR_TRY(const auto starts, view_.snapshot().iterations(token, axis));
+    for (const IterationStart& start : starts) {
+      // Of one that was looked at in part the beginning may lie before that.
+      const auto [at, fresh] = iterations.try_emplace(start.iteration);
+      if (fresh) at->second = {start.time, stamped};
+      at->second.time = std::min(at->second.time, start.time);
+    }
+  }
+  return {};
+}
+
 Status Gatherer::read_clocks(BlockingToken& token) {
   if (!options_.clocks || to_ < from_) return {};
   std::set<std::string> asked = {""};
@@ -345,7 +395,7 @@ void Gatherer::finish() {
     const auto& iterations = iterations_[rank.rank];
     const auto said = std::count_if(iterations.begin(), iterations.end(),
                                     [](const auto& entry) { return entry.second.stamped; });
-    rank.stamped = iterations.empty() ? 2 * stamped_[rank.rank] > rank.lines : said > 0;
+    rank.stamped = iterations.empty() ? 2 * stamped_[rank.rank] > seen_[rank.rank] : said > 0;
     for (const auto& [iteration, start] : iterations) {
       // When a line without a stamp was said nobody knows; clocks are compared by these times.
       if (start.stamped || !rank.stamped) rank.iterations.push_back({start.time, iteration});
@@ -386,7 +436,7 @@ Result<bool> Gatherer::step(BlockingToken& token, const std::function<bool()>& t
       if (time_is_up()) return false;
       const Work& work = work_[surveys_.size()];
       JobView& view = work.of_hosts ? *host_view_ : view_;
-      LGR_TRY(auto survey, cache_.get(token, view, work.block));
+      LGR_TRY(auto survey, cache_.get(token, view, work.block, work.depth));
       surveys_.push_back(std::move(survey));
     }
     if (hosts_planned_) break;
@@ -396,6 +446,7 @@ Result<bool> Gatherer::step(BlockingToken& token, const std::function<bool()>& t
   infer_ranks();
   for (std::size_t i = 0; i < work_.size(); ++i) take_lines(work_[i], *surveys_[i]);
   settle_hosts();
+  LGR_CHECK(add_history(token));
   LGR_CHECK(read_clocks(token));
   for (std::size_t i = 0; i < work_.size(); ++i) take_events(work_[i], *surveys_[i]);
   finish();

@@ -20,8 +20,11 @@ using ClockHistory =
 struct GatherOptions {
   std::optional<std::int32_t> attempt;  // absent: the newest
   UnixNanos now = 0;
-  std::uint64_t most_lines = 20'000'000;  // looked at, the newest of each stream first
-  ClockHistory clocks;                    // empty: none is known
+  std::uint64_t most_lines = 20'000'000;  // in blocks, the newest of each stream first
+  // Over so many lines only the newest of each stream are looked at one by one, as many of each;
+  // of the others those around marks.
+  std::uint64_t whole_lines = 262'144;
+  ClockHistory clocks;  // empty: none is known
 };
 
 // Fills the facts of an attempt from a job's stored blocks and processes, in turns. Looks at
@@ -44,9 +47,11 @@ class Gatherer {
     BlockRef block;
     bool of_hosts = false;  // of host_view
     bool shared = false;    // its stream states no attempt
+    Depth depth = kWholeBlock;
   };
 
   Status plan(BlockingToken& token);
+  void choose_blocks(std::map<std::size_t, std::vector<Work>> of_stream);
   Status plan_hosts(BlockingToken& token);
   void choose_attempt();
   void infer_ranks();
@@ -57,6 +62,7 @@ class Gatherer {
   void take_events(const Work& work, const BlockSurvey& survey);
   RankFacts& rank_facts(std::int32_t rank);
   void settle_hosts();
+  Status add_history(BlockingToken& token);
   Status read_clocks(BlockingToken& token);
   std::optional<std::int64_t> iteration_at(std::int32_t rank, UnixNanos time) const;
   void add_processes();
@@ -79,7 +85,8 @@ class Gatherer {
   UnixNanos begin_ = INT64_MIN, end_ = INT64_MAX;
   std::map<std::int32_t, std::size_t> positions_;  // rank -> place in facts_.ranks
   std::map<std::int32_t, std::map<std::int64_t, RankSurvey::Start>> iterations_;
-  std::map<std::int32_t, std::uint64_t> stamped_;
+  std::map<std::int32_t, std::uint64_t> seen_, stamped_;
+  std::map<std::int32_t, std::string> left_out_;  // axis of ranks not looked at from the beginning
   std::map<std::int32_t, std::int64_t> rank_ahead_;
   // By clock (a host, else a rank of its own): how far its stamps are ahead of the clock that files
   // were read by, as far as is seen.

@@ -9,6 +9,7 @@
 
 #include "common/base/result.h"
 #include "common/block/block_header.h"
+#include "common/block/row_set.h"
 
 namespace logarithm {
 
@@ -48,6 +49,22 @@ class BlockReader {
   // With `keys`, BlockPart::fields gives only the pairs of these keys (and all event marks).
   Result<std::vector<Line>> lines(BlockPart parts, const TemplateLookup& lookup,
                                   const std::vector<std::string>* keys = nullptr) const;
+  // The same for some rows alone: of all others nothing is made. Rows that the block does not have
+  // are Error{invalid}. `lookup` may be empty where no text is asked for.
+  Result<std::vector<Line>> lines(BlockPart parts, const RowSet& rows,
+                                  const TemplateLookup& lookup = {},
+                                  const std::vector<std::string>* keys = nullptr) const;
+
+  // What can be told of rows without making lines.
+  // Those that carry an event, ascending.
+  Result<std::vector<std::uint32_t>> event_rows() const;
+  // Those that have a value of `key` that `wanted` accepts.
+  Result<RowSet> rows_with_value(const std::string& key,
+                                 const std::function<bool(const MetaValue&)>& wanted) const;
+  // Those whose text may contain `literal` (case-sensitive): all that do are among them. nullopt:
+  // nothing is known, any row may.
+  Result<std::optional<RowSet>> rows_with_text(std::string_view literal,
+                                               const TemplateLookup& lookup) const;
 
  private:
   class Impl;

@@ -1,6 +1,7 @@
 #include "common/block/bytes_column.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_map>
 
@@ -124,6 +125,47 @@ void encode_bytes(const std::vector<std::string_view>& values,
   encode_plain(values, out);
 }
 
+namespace {
+
+class ByteCollector {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) seen_[static_cast<unsigned char>(c)] = true;
+  }
+  void give(ByteSet& out) const {
+    for (std::size_t byte = 0; byte < seen_.size(); ++byte) {
+      if (seen_[byte]) out.set(byte);
+    }
+  }
+
+ private:
+  std::array<bool, 256> seen_{};
+};
+
+}  // namespace
+
+void add_bytes_of_column(std::string_view column, ByteSet& out) {
+  ByteReader in(column);
+  ByteCollector bytes;
+  const std::uint8_t encoding = in.u8();
+  switch (static_cast<BytesEncoding>(encoding)) {
+    case BytesEncoding::constant: bytes.add(in.sized()); break;
+    case BytesEncoding::plain:
+      in.sized();
+      bytes.add(in.bytes(in.remaining()));
+      break;
+    case BytesEncoding::dictionary:
+      for (std::size_t left = in.count(1); left > 0; --left) bytes.add(in.sized());
+      break;
+    case BytesEncoding::decimal: bytes.add("-0123456789"); break;
+    case BytesEncoding::padded: bytes.add("0123456789"); break;
+    case BytesEncoding::time: bytes.add("0123456789:-.,"); break;
+    default: in.fail(); break;
+  }
+  if (!in.ok()) out.set();
+  bytes.give(out);
+}
+
 BytesCursor::BytesCursor(std::string_view column, Budget& dictionary) : in_(column) {
   const std::uint8_t encoding = in_.u8();
   encoding_ = static_cast<BytesEncoding>(encoding);
@@ -175,6 +217,17 @@ std::string_view BytesCursor::next(std::int64_t time) {
       return scratch_;
   }
   return {};
+}
+
+void BytesCursor::skip(std::uint64_t count) {
+  switch (encoding_) {
+    case BytesEncoding::constant:
+    case BytesEncoding::time: return;
+    case BytesEncoding::plain: in_.bytes(ints_.sum(count)); return;
+    case BytesEncoding::dictionary:
+    case BytesEncoding::decimal:
+    case BytesEncoding::padded: ints_.skip(count); return;
+  }
 }
 
 std::string_view BytesCursor::decimal(std::uint64_t value) {

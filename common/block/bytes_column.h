@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ enum class BytesEncoding : std::uint8_t {
 void encode_bytes(const std::vector<std::string_view>& values,
                   const std::vector<std::int64_t>& times, Budget& dictionary, std::string& out);
 
+// Adds every byte that a value of the column may hold (all, where that is not known).
+using ByteSet = std::bitset<256>;
+void add_bytes_of_column(std::string_view column, ByteSet& out);
+
 // Gives the values one after another. Views the column's bytes.
 class BytesCursor {
  public:
@@ -35,6 +40,8 @@ class BytesCursor {
   bool ok() const { return in_.ok() && ints_.ok() && ok_; }
   // Valid until the next call.
   std::string_view next(std::int64_t time = 0);
+  // Past so many values that nobody wants.
+  void skip(std::uint64_t count);
 
  private:
   void open_dictionary(Budget& dictionary);

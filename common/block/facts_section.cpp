@@ -144,6 +144,21 @@ bool decode_line(Cursors& in, const BlockHeader& header, ItemBudget& budget, Lin
   return decode_extents(in, budget, line);
 }
 
+// Past lines that nobody wants; the bytes of the file that they take.
+std::uint64_t skip_lines(Cursors& in, std::uint32_t count) {
+  for (IntCursor* column :
+       {&in.terminator, &in.output, &in.transport, &in.flags, &in.head, &in.time, &in.observed,
+        &in.severity, &in.callsite, &in.templates, &in.rank}) {
+    column->skip(count);
+  }
+  in.iteration.skip(in.has_iteration.sum(count));
+  const std::uint64_t extents = in.extents.sum(count);
+  for (IntCursor* column : {&in.extent_offset, &in.extent_length, &in.extent_prefix}) {
+    column->skip(extents);
+  }
+  return in.skip.sum(count) + in.length.sum(count);
+}
+
 }  // namespace
 
 std::string encode_facts(const std::vector<Line>& lines, const BlockHeader& header) {
@@ -182,14 +197,19 @@ std::string encode_facts(const std::vector<Line>& lines, const BlockHeader& head
   return out;
 }
 
-Status decode_facts(const ColumnMap& columns, const BlockHeader& header, ItemBudget& budget,
-                    std::vector<Line>& lines) {
+Status decode_facts(const ColumnMap& columns, const BlockHeader& header, const RowSet& rows,
+                    ItemBudget& budget, std::vector<Line>& lines) {
   Cursors in(columns);
   std::uint64_t end = header.first;
-  for (Line& line : lines) {
-    line.offset = end + in.skip.next();
-    if (!decode_line(in, header, budget, line)) return corrupt();
-    end = line.end();
+  std::uint32_t row = 0;
+  auto line = lines.begin();
+  for (const RowRange& range : rows.ranges()) {
+    end += skip_lines(in, range.first - row);
+    for (row = range.first; row < range.end; ++row, ++line) {
+      line->offset = end + in.skip.next();
+      if (!decode_line(in, header, budget, *line)) return corrupt();
+      end = line->end();
+    }
   }
   return in.ok() ? Status() : corrupt();
 }

@@ -172,6 +172,11 @@ struct FieldCursor {
   BytesCursor strings;
 
   bool ok() const { return ints.ok() && doubles.ok() && strings.ok(); }
+  void skip(std::uint64_t count) {
+    if (type == MetaType::int64) ints.skip(count);
+    if (type == MetaType::float64) doubles.bytes(8 * count);
+    if (type == MetaType::string) strings.skip(count);
+  }
   MetaValue next() {
     if (type == MetaType::int64) return static_cast<std::int64_t>(ints.next());
     if (type == MetaType::float64) return std::bit_cast<double>(doubles.u64());
@@ -223,6 +228,24 @@ bool decode_pairs(const Shape& shape, const BlockHeader& header, std::vector<Fie
   return true;
 }
 
+// Past the values of lines that nobody wants.
+bool skip_pairs(std::uint32_t count, const std::vector<Shape>& shapes, IntCursor& pairs,
+                std::vector<FieldCursor>& fields) {
+  if (count == 0) return true;
+  std::vector<std::uint64_t> lines(shapes.size() + 1), values(fields.size());
+  for (std::uint32_t i = 0; i < count; ++i) ++lines[pairs.next_below(lines.size())];
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (const std::uint64_t item : shapes[i]) values[item / 2] += lines[i + 1];
+  }
+  bool ok = pairs.ok();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].wanted) continue;
+    fields[i].skip(values[i]);
+    ok = ok && fields[i].ok();
+  }
+  return ok;
+}
+
 bool decode_marks(const Shape& shape, const BlockHeader& header, ItemBudget& budget, Line& line) {
   if (!budget.items.take(shape.size())) return false;
   for (const std::uint64_t item : shape) {
@@ -253,7 +276,7 @@ std::string encode_fields(const std::vector<Line>& lines, Budget& dictionary, Bl
   return out;
 }
 
-Status decode_fields(const ColumnMap& columns, const BlockHeader& header,
+Status decode_fields(const ColumnMap& columns, const BlockHeader& header, const RowSet& rows,
                      const std::vector<std::string>* keys, ItemBudget& budget,
                      std::vector<Line>& lines) {
   std::vector<Shape> pair_shapes, event_shapes;
@@ -264,18 +287,65 @@ Status decode_fields(const ColumnMap& columns, const BlockHeader& header,
   std::vector<FieldCursor> fields = open_fields(columns, header, keys, budget);
   IntCursor pairs = columns.ints(kPairShape);
   IntCursor events = columns.ints(kEventShape);
-  for (Line& line : lines) {
-    const std::uint64_t shape = pairs.next_below(pair_shapes.size() + 1);
-    const std::uint64_t marks = events.next_below(event_shapes.size() + 1);
-    if (!pairs.ok() || !events.ok()) return corrupt();
-    if (shape > 0 && !decode_pairs(pair_shapes[shape - 1], header, fields, budget, line)) {
-      return corrupt();
-    }
-    if (marks > 0 && !decode_marks(event_shapes[marks - 1], header, budget, line)) {
-      return corrupt();
+  std::uint32_t row = 0;
+  auto line = lines.begin();
+  for (const RowRange& range : rows.ranges()) {
+    events.skip(range.first - row);
+    if (!skip_pairs(range.first - row, pair_shapes, pairs, fields)) return corrupt();
+    for (row = range.first; row < range.end; ++row, ++line) {
+      const std::uint64_t shape = pairs.next_below(pair_shapes.size() + 1);
+      const std::uint64_t marks = events.next_below(event_shapes.size() + 1);
+      if (!pairs.ok() || !events.ok()) return corrupt();
+      if (shape > 0 && !decode_pairs(pair_shapes[shape - 1], header, fields, budget, *line)) {
+        return corrupt();
+      }
+      if (marks > 0 && !decode_marks(event_shapes[marks - 1], header, budget, *line)) {
+        return corrupt();
+      }
     }
   }
   return {};
+}
+
+Result<RowSet> rows_with_value(const ColumnMap& columns, const BlockHeader& header,
+                               const std::string& key,
+                               const std::function<bool(const MetaValue&)>& wanted) {
+  const std::vector<std::string> keys = {key};
+  ItemBudget budget;
+  std::vector<Shape> shapes;
+  if (!read_shapes(columns.reader(kPairShapes), 2 * header.fields.size(), budget, shapes)) {
+    return corrupt().error();
+  }
+  std::vector<FieldCursor> fields = open_fields(columns, header, &keys, budget);
+  for (Shape& shape : shapes) {
+    std::erase_if(shape, [&](std::uint64_t item) { return !fields[item / 2].wanted; });
+  }
+  IntCursor pairs = columns.ints(kPairShape);
+  RowSet out;
+  for (std::uint32_t row = 0; row < header.lines; ++row) {
+    const std::uint64_t shape = pairs.next_below(shapes.size() + 1);
+    if (shape == 0) continue;
+    const Shape& items = shapes[static_cast<std::size_t>(shape - 1)];
+    if (!budget.items.take(items.size())) return corrupt().error();
+    for (const std::uint64_t item : items) {
+      FieldCursor& field = fields[item / 2];
+      if (wanted(field.next())) out.add(row, row + 1);
+      if (!field.ok()) return corrupt().error();
+    }
+  }
+  if (!pairs.ok()) return corrupt().error();
+  return out;
+}
+
+Result<std::vector<std::uint32_t>> event_rows(const ColumnMap& columns, const BlockHeader& header) {
+  std::vector<std::uint32_t> out;
+  if (header.events.empty()) return out;
+  IntCursor events = columns.ints(kEventShape);
+  for (std::uint32_t row = 0; row < header.lines; ++row) {
+    if (events.next() > 0) out.push_back(row);
+  }
+  if (!events.ok()) return Error(ErrorCode::corrupt, "block: fields");
+  return out;
 }
 
 }  // namespace logarithm::block

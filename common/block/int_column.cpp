@@ -1,6 +1,8 @@
 #include "common/block/int_column.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace logarithm::block {
 namespace {
@@ -139,6 +141,85 @@ std::uint64_t IntCursor::next_below(std::uint64_t limit) {
   if (value < limit) return value;
   ok_ = false;
   return 0;
+}
+
+// Eight bytes at a time: a varint ends where the highest bit is 0.
+void IntCursor::skip_varints(std::uint64_t count) {
+  ByteReader ahead = in_;
+  const std::string_view rest = ahead.bytes(ahead.remaining());
+  std::size_t at = 0;
+  while (count > 8 && rest.size() - at >= 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, rest.data() + at, sizeof eight);
+    count -= static_cast<std::uint64_t>(std::popcount(~eight & 0x8080808080808080u));
+    at += 8;
+  }
+  for (; count > 0 && at < rest.size(); ++at) {
+    if (static_cast<unsigned char>(rest[at]) < 0x80) --count;
+  }
+  if (count > 0) {
+    in_.fail();
+  } else {
+    in_.bytes(at);
+  }
+}
+
+// Most differences are one byte: those are added up without a call for each.
+void IntCursor::skip_delta(std::uint64_t count) {
+  while (count > 0 && in_.ok()) {
+    ByteReader ahead = in_;
+    const std::string_view rest = ahead.bytes(ahead.remaining());
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(count, rest.size()));
+    std::size_t at = 0;
+    for (; at < most && static_cast<unsigned char>(rest[at]) < 0x80; ++at) {
+      value_ += static_cast<std::uint64_t>(unzigzag(static_cast<unsigned char>(rest[at])));
+    }
+    in_.bytes(at);
+    count -= at;
+    if (count == 0) return;
+    next();
+    --count;
+  }
+}
+
+void IntCursor::skip_sparse(std::uint64_t count) {
+  while (count > 0 && exceptions_ > 0 && in_.ok()) {
+    if (skip_ >= count) {
+      skip_ -= count;
+      return;
+    }
+    count -= skip_ + 1;
+    skip_ = 0;
+    next();
+  }
+}
+
+void IntCursor::skip(std::uint64_t count) {
+  switch (encoding_) {
+    case IntEncoding::constant: return;
+    case IntEncoding::varint:
+    case IntEncoding::zigzag: skip_varints(count); return;
+    case IntEncoding::delta: skip_delta(count); return;
+    case IntEncoding::sparse: skip_sparse(count); return;
+  }
+}
+
+std::uint64_t IntCursor::sum(std::uint64_t count) {
+  if (encoding_ == IntEncoding::constant) return count * value_;
+  std::uint64_t out = 0;
+  while (count > 0 && in_.ok()) {
+    // What takes no bytes must take no time.
+    if (encoding_ == IntEncoding::sparse) {
+      const std::uint64_t usual = exceptions_ == 0 ? count : std::min(skip_, count);
+      out += usual * value_;
+      count -= usual;
+      if (exceptions_ > 0) skip_ -= usual;
+      if (count == 0) break;
+    }
+    out += next();
+    --count;
+  }
+  return out;
 }
 
 }  // namespace logarithm::block

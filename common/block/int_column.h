@@ -32,9 +32,16 @@ class IntCursor {
   std::uint64_t next();
   // The next value, which must be less than `limit`; 0 and not ok() otherwise.
   std::uint64_t next_below(std::uint64_t limit);
+  // Past so many values that nobody wants: much quicker than asking for them.
+  void skip(std::uint64_t count);
+  // The sum of so many values, modulo 2^64.
+  std::uint64_t sum(std::uint64_t count);
 
  private:
   void read_exception();
+  void skip_varints(std::uint64_t count);
+  void skip_delta(std::uint64_t count);
+  void skip_sparse(std::uint64_t count);
 
   ByteReader in_;
   IntEncoding encoding_ = IntEncoding::constant;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 #include "common/block/bytes_column.h"
 #include "common/block/facts_section.h"
@@ -49,12 +50,16 @@ class TextReader {
 
   Status open(const TemplateLookup& lookup, ItemBudget& budget);
   bool read(Line& line);
+  // Past lines that nobody wants.
+  bool skip(std::uint32_t count);
 
  private:
   bool read_templated(std::uint64_t stored, std::string& out);
   bool read_plain(IntCursor& lengths, std::string& out);
   bool read_part(IntCursor& refs, IntCursor& lengths, std::string& out);
   bool read_whole(Line& line);
+  // The stored template of a body by its index; absent when it is not stored.
+  std::optional<std::uint64_t> stored_body(std::uint64_t index) const;
   bool cursors_ok() const;
 
   const BlockHeader& header_;
@@ -143,12 +148,58 @@ bool TextReader::read(Line& line) {
   if (!read_part(header_ref_, header_length_, line.raw)) return false;
   line.body_begin = static_cast<std::uint32_t>(line.raw.size());
   if (mode == BodyMode::plain) return read_plain(body_length_, line.raw) && cursors_ok();
-  if (index >= header_.body_templates.size()) return false;
+  const auto stored = stored_body(index);
+  return stored && read_templated(*stored, line.raw) && cursors_ok();
+}
+
+std::optional<std::uint64_t> TextReader::stored_body(std::uint64_t index) const {
+  if (index >= header_.body_templates.size()) return std::nullopt;
   const TemplateId id = header_.body_templates[static_cast<std::size_t>(index)];
   const auto& stored = header_.stored_templates;
   const auto at = std::lower_bound(stored.begin(), stored.end(), id);
-  if (at == stored.end() || *at != id) return false;
-  return read_templated(static_cast<std::uint64_t>(at - stored.begin()), line.raw) && cursors_ok();
+  if (at == stored.end() || *at != id) return std::nullopt;
+  return static_cast<std::uint64_t>(at - stored.begin());
+}
+
+bool TextReader::skip(std::uint32_t count) {
+  if (count == 0) return true;
+  time_.skip(count);
+  text_begin_.skip(count);
+  std::vector<std::uint64_t> bodies(header_.body_templates.size()), uses(templates_.size() + 1);
+  std::uint64_t prefixes = 0, headers = 0, plain = 0, whole = 0;  // plain ones
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t index = template_.next();
+    const auto mode = static_cast<BodyMode>(body_mode_.next_below(3));
+    if (mode == BodyMode::whole) {
+      ++whole;
+      continue;
+    }
+    const std::uint64_t prefix = prefix_ref_.next_below(uses.size());
+    const std::uint64_t head = header_ref_.next_below(uses.size());
+    prefix == 0 ? ++prefixes : ++uses[static_cast<std::size_t>(prefix)];
+    head == 0 ? ++headers : ++uses[static_cast<std::size_t>(head)];
+    if (mode == BodyMode::plain) {
+      ++plain;
+    } else if (index < bodies.size()) {
+      ++bodies[static_cast<std::size_t>(index)];
+    } else {
+      return false;
+    }
+  }
+  for (std::size_t index = 0; index < bodies.size(); ++index) {
+    if (bodies[index] == 0) continue;
+    const auto stored = stored_body(index);
+    if (!stored) return false;
+    uses[static_cast<std::size_t>(*stored) + 1] += bodies[index];
+  }
+  for (std::size_t i = 0; i < templates_.size(); ++i) {
+    for (BytesCursor& slot : templates_[i].slots) slot.skip(uses[i + 1]);
+  }
+  whole_header_.skip(whole);
+  whole_body_.skip(whole);
+  plain_.bytes(prefix_length_.sum(prefixes) + header_length_.sum(headers) +
+               body_length_.sum(plain + whole));
+  return plain_.ok() && cursors_ok();
 }
 
 bool TextReader::cursors_ok() const {
@@ -163,11 +214,17 @@ bool TextReader::cursors_ok() const {
 }  // namespace
 
 Status decode_text(const ColumnMap& columns, const ColumnMap& facts, const BlockHeader& header,
-                   const TemplateLookup& lookup, ItemBudget& budget, std::vector<Line>& lines) {
+                   const TemplateLookup& lookup, const RowSet& rows, ItemBudget& budget,
+                   std::vector<Line>& lines) {
   TextReader reader(columns, facts, header);
   LGR_CHECK(reader.open(lookup, budget));
-  for (Line& line : lines) {
-    if (!reader.read(line)) return corrupt("line");
+  std::uint32_t row = 0;
+  auto line = lines.begin();
+  for (const RowRange& range : rows.ranges()) {
+    if (!reader.skip(range.first - row)) return corrupt("line");
+    for (row = range.first; row < range.end; ++row, ++line) {
+      if (!reader.read(*line)) return corrupt("line");
+    }
   }
   return {};
 }

@@ -17,10 +17,11 @@ namespace logarithm::block {
 std::string encode_text(const std::vector<Line>& lines, bool plain, Budget& dictionary,
                         BlockHeader& header, std::vector<TemplateDef>& templates);
 
-// Sets raw and positions of `lines`, which has header.lines elements. `facts` are the columns of
-// section FACTS.
+// Sets raw and positions of `lines`, which has an element for each of `rows`. `facts` are the
+// columns of section FACTS.
 Status decode_text(const ColumnMap& columns, const ColumnMap& facts, const BlockHeader& header,
-                   const TemplateLookup& lookup, ItemBudget& budget, std::vector<Line>& lines);
+                   const TemplateLookup& lookup, const RowSet& rows, ItemBudget& budget,
+                   std::vector<Line>& lines);
 
 enum TextColumn : std::uint64_t {
   kBodyMode = 1,         // per line, a BodyMode

@@ -54,6 +54,124 @@ void check_same(const std::vector<Line>& expected, const std::vector<Line>& got,
 
 }  // namespace
 
+TEST_CASE("Block: some rows alone are what they are among all") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomLines random(seed);
+    const EncodedBlock block = encode(random.make(1 + random.below(300)));
+    const std::vector<Line> all = decode(block, kAll);
+    const auto size = static_cast<std::uint32_t>(all.size());
+    auto reader = BlockReader::open(block.bytes);
+    REQUIRE(reader.ok());
+
+    RowSet rows;
+    std::vector<Line> expected;
+    for (std::uint32_t at = 0; at < size;) {
+      const auto first = std::min(size, at + static_cast<std::uint32_t>(random.below(40)));
+      at = std::min(size, first + static_cast<std::uint32_t>(random.below(20)) + 1);
+      rows.add(first, at);
+      expected.insert(expected.end(), all.begin() + first, all.begin() + at);
+    }
+    const TemplateTable table(block.templates);
+    for (const auto parts : {BlockPart::facts | BlockPart::fields, kAll}) {
+      auto some = reader->lines(parts, rows, [&](TemplateId id) { return table(id); });
+      REQUIRE_MESSAGE(some.ok(), some.error().to_string());
+      check_same(expected, *some, parts);
+    }
+
+    std::vector<std::uint32_t> marked;
+    for (std::uint32_t row = 0; row < size; ++row) {
+      if (!all[row].events.empty()) marked.push_back(row);
+    }
+    auto found = reader->event_rows();
+    REQUIRE(found.ok());
+    CHECK(*found == marked);
+    CHECK_FALSE(reader->lines(BlockPart::facts, RowSet::all(size + 1)).ok());
+  }
+}
+
+TEST_CASE("Block: all rows that contain a text are among those that may") {
+  std::size_t told_apart = 0;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    CAPTURE(seed);
+    RandomLines random(seed);
+    const EncodedBlock block = encode(random.make(1 + random.below(300)));
+    const std::vector<Line> all = decode(block, kAll);
+    auto reader = BlockReader::open(block.bytes);
+    REQUIRE(reader.ok());
+    const TemplateTable table(block.templates);
+    for (int question = 0; question < 40; ++question) {
+      // A piece of a line, sometimes with a byte that is not there.
+      const std::string text = text_of(all[random.below(all.size())]);
+      if (text.empty()) continue;
+      const std::size_t at = random.below(text.size());
+      std::string literal = text.substr(at, 1 + random.below(16));
+      if (random.below(4) == 0) literal += "z";
+      auto rows = reader->rows_with_text(literal, [&](TemplateId id) { return table(id); });
+      REQUIRE_MESSAGE(rows.ok(), rows.error().to_string());
+      if (!*rows) continue;
+      std::vector<bool> may(all.size());
+      for (const RowRange& range : (*rows)->ranges()) {
+        std::fill(may.begin() + range.first, may.begin() + range.end, true);
+      }
+      for (std::size_t row = 0; row < all.size(); ++row) {
+        const bool holds = text_of(all[row]).find(literal) != std::string::npos;
+        REQUIRE_MESSAGE((may[row] || !holds), "row ", row, " holds '", literal, "'");
+        if (!may[row]) ++told_apart;
+      }
+    }
+  }
+  CHECK(told_apart > 1000);
+}
+
+TEST_CASE("Block: the rows with a value are those whose metadata has it") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomLines random(seed);
+    const EncodedBlock block = encode(random.make(1 + random.below(300)));
+    const std::vector<Line> all = decode(block, kAll);
+    auto reader = BlockReader::open(block.bytes);
+    REQUIRE(reader.ok());
+    std::map<std::string, std::vector<std::uint32_t>> expected;
+    const auto wanted = [](const MetaValue& value) {
+      if (const auto* text = std::get_if<std::string>(&value)) return text->size() % 2 == 0;
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole % 3 == 0;
+      return !(std::get<double>(value) < 1);
+    };
+    for (std::uint32_t row = 0; row < all.size(); ++row) {
+      for (const MetaPair& pair : all[row].meta) {
+        auto& rows = expected[pair.key];
+        if (wanted(pair.value) && (rows.empty() || rows.back() != row)) rows.push_back(row);
+      }
+    }
+    expected["nobody has it"];
+    for (const auto& [key, rows] : expected) {
+      auto found = reader->rows_with_value(key, wanted);
+      REQUIRE_MESSAGE(found.ok(), found.error().to_string());
+      std::vector<std::uint32_t> got;
+      for (const RowRange& range : found->ranges()) {
+        for (std::uint32_t row = range.first; row < range.end; ++row) got.push_back(row);
+      }
+      CHECK_MESSAGE(got == rows, key);
+    }
+  }
+}
+
+TEST_CASE("RowSet: ranges that overlap or touch are one, and count once") {
+  RowSet rows;
+  rows.add(3, 5);
+  rows.add(3, 4);
+  rows.add(5, 7);
+  rows.add(6, 9);
+  rows.add(8, 8);
+  rows.add(12, 13);
+  REQUIRE(rows.ranges().size() == 2);
+  CHECK(rows.ranges()[0].first == 3);
+  CHECK(rows.ranges()[0].end == 9);
+  CHECK(rows.count() == 7);
+  CHECK(rows.end() == 13);
+}
+
 TEST_CASE("Block: any lines, cut into blocks anywhere, come back exactly, and again when merged") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);

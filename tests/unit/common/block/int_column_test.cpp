@@ -18,11 +18,29 @@ std::string encoded(const std::vector<std::uint64_t>& values) {
   return out;
 }
 
+// Past some values, or their sum, then one: as if all had been asked for.
+void check_skips(const std::string& bytes, const std::vector<std::uint64_t>& values) {
+  for (const std::size_t step : {0u, 1u, 3u, 9u, 17u, 40u}) {
+    IntCursor skipping{std::string_view(bytes)}, summing{std::string_view(bytes)};
+    for (std::size_t at = 0; at + step < values.size(); at += step + 1) {
+      skipping.skip(step);
+      REQUIRE(skipping.next() == values[at + step]);
+      std::uint64_t sum = 0;
+      for (std::size_t i = 0; i < step; ++i) sum += values[at + i];
+      REQUIRE(summing.sum(step) == sum);
+      REQUIRE(summing.next() == values[at + step]);
+    }
+    REQUIRE(skipping.ok());
+    REQUIRE(summing.ok());
+  }
+}
+
 void check_round_trip(const std::vector<std::uint64_t>& values) {
   const std::string bytes = encoded(values);
   IntCursor cursor{std::string_view(bytes)};
   for (const std::uint64_t value : values) REQUIRE(cursor.next() == value);
   REQUIRE(cursor.ok());
+  check_skips(bytes, values);
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "common/block/block_header.h"
+#include "common/block/block_limits.h"
+#include "common/block/block_reader.h"
+#include "common/block/columns.h"
+#include "common/block/row_set.h"
+
+namespace logarithm::block {
+
+// The rows whose text may contain `literal` (bytes, case-sensitive), without making a text: none
+// that contains it is missing. Of the literal, the longest run of bytes that no variable of a
+// template holds must lie in what the template itself says, so only the bytes of the variables are
+// looked at. Plain lines are always among the rows. nullopt: nothing is known, any row may.
+Result<std::optional<RowSet>> rows_with_text(const ColumnMap& text, const ColumnMap& facts,
+                                             const BlockHeader& header,
+                                             const TemplateLookup& lookup,
+                                             std::string_view literal);
+
+}  // namespace logarithm::block
