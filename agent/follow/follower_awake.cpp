@@ -16,14 +16,16 @@ constexpr std::uint64_t kTurns = 4;
 
 void Follower::look_at_awake_directories() {
   if (!watcher_.any_awake()) return;
+  const auto grew = [this](const Target* target) {
+    return target->tail != nullptr && target->tail->state == Tail::State::live &&
+           now_ - target->tail->file.grown_at() < kGrewLately;
+  };
   for (auto& [name, directory] : directories_) {
     if (!watcher_.is_awake(name)) continue;
     bool calm = true;
     for (const Target* target : directory.targets) {
-      Tail* tail = target->tail;
-      if (tail == nullptr || tail->state != Tail::State::live) continue;
-      if (now_ - tail->file.grown_at() >= kGrewLately) continue;
-      tail->changed = true;
+      if (!grew(target)) continue;
+      target->tail->changed = true;  // read, without a look at its name
       calm = false;
     }
     const bool arms = calm && now_ >= directory.arm_at;
@@ -33,7 +35,9 @@ void Follower::look_at_awake_directories() {
     }
     // After it was armed all of them: what was written before told nothing.
     if (!arms && directory.targets.size() > kFewTargets && turn_ % kTurns != 0) continue;
-    for (Target* target : directory.targets) target->looked = false;
+    for (Target* target : directory.targets) {
+      if (!grew(target)) target->looked = false;
+    }
   }
 }
 

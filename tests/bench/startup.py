@@ -106,7 +106,8 @@ def main():
             wal = sum(os.path.getsize(path) for path in glob.glob(data + "/**/*-wal", recursive=True))
             forget_pages(data)
             took, used, jobs, first_answer = start(cluster)
-            worst = max(worst, took)
+            if case != "catalogue deleted":  # that is a repair, and not asked for in that time
+                worst = max(worst, took)
             print(f"{case}: {total(data) / 1e9:.2f} GB of shards, {jobs} jobs of {options.streams} "
                   f"streams, WAL {wal / 1e6:.1f} MB: ready after {took:.2f} s ({used:.2f} s of CPU), list "
                   f"of jobs {first_answer:.2f} s later, {resident_mib(cluster.aggregator):.0f} MiB, load "

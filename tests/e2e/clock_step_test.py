@@ -93,15 +93,16 @@ class ClockStep(unittest.TestCase):
             # Each step is seen in what was observed: the clocks were really stepped.
             observed = {round((seconds_of(line["observed"]) - now) / HOUR) for line in found}
             self.assertEqual(observed, {-1, 0, 1})
-            # Within a span without a step a stream's lines stand in the order of their offsets.
+            # A stream's lines stand in the order of their offsets, but for where its clock went back.
+            back = sum(b < a for a, b in zip([0] + [o for n, o in steps if n == "agent"],
+                                             [o for n, o in steps if n == "agent"]))
             by_rank = collections.defaultdict(dict)
             for line in found:
                 number = int(line["text"].split("line ")[1].split()[0])
                 by_rank[line["rank"]][number] = seconds_of(line["time"])
             for rank, at in by_rank.items():
-                for n in range(1, wrote):
-                    if n % PER_STEP:
-                        self.assertLessEqual(at[n - 1], at[n], f"rank {rank}, line {n}")
+                falls = [n for n in range(1, wrote) if at[n] < at[n - 1]]
+                self.assertLessEqual(len(falls), back, f"rank {rank}: {falls}")
             print(f"{RANKS * wrote} lines, 8 steps, all visible {slowest:.2f} s after the last was written "
                   "at most", flush=True)
 

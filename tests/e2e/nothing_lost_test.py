@@ -70,11 +70,12 @@ class Writer(threading.Thread):
             os.close(handle)
 
 
-def counts(cluster):
-    """How often each (file, number) is visible, over the whole job."""
+def counts(cluster, rank=None):
+    """How often each (file, number) is visible, over the whole job or one rank of it."""
     seen = collections.Counter()
+    more = "" if rank is None else f"&rank={rank}"
     request = urllib.request.Request(
-        f"http://{cluster.address}/api/v1/jobs/{JOB}/lines?direction=forward",
+        f"http://{cluster.address}/api/v1/jobs/{JOB}/lines?direction=forward{more}",
         headers={"Accept": "application/x-ndjson"})
     last = b""
     with urllib.request.urlopen(request, timeout=300) as answer:
