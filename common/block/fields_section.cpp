@@ -166,18 +166,23 @@ std::vector<EventMark> collect_events(const std::vector<Line>& lines, ShapeWrite
 // The values of one (key, type), one after another.
 struct FieldCursor {
   bool wanted = true;
+  std::uint64_t skipped = 0;  // values that it is behind by
   MetaType type = MetaType::int64;
   IntCursor ints;
   ByteReader doubles;
   BytesCursor strings;
 
   bool ok() const { return ints.ok() && doubles.ok() && strings.ok(); }
-  void skip(std::uint64_t count) {
-    if (type == MetaType::int64) ints.skip(count);
-    if (type == MetaType::float64) doubles.bytes(8 * count);
-    if (type == MetaType::string) strings.skip(count);
+  // Past the values that were skipped.
+  void settle() {
+    if (skipped == 0) return;
+    if (type == MetaType::int64) ints.skip(skipped);
+    if (type == MetaType::float64) doubles.bytes(8 * skipped);
+    if (type == MetaType::string) strings.skip(skipped);
+    skipped = 0;
   }
   MetaValue next() {
+    settle();
     if (type == MetaType::int64) return static_cast<std::int64_t>(ints.next());
     if (type == MetaType::float64) return std::bit_cast<double>(doubles.u64());
     return std::string(strings.next());
@@ -228,22 +233,28 @@ bool decode_pairs(const Shape& shape, const BlockHeader& header, std::vector<Fie
   return true;
 }
 
-// Past the values of lines that nobody wants.
+// Past the values of lines that nobody wants. Long ways are summed up, short ones are gone.
 bool skip_pairs(std::uint32_t count, const std::vector<Shape>& shapes, IntCursor& pairs,
-                std::vector<FieldCursor>& fields) {
-  if (count == 0) return true;
-  std::vector<std::uint64_t> lines(shapes.size() + 1), values(fields.size());
+                ItemBudget& budget, std::vector<FieldCursor>& fields) {
+  constexpr std::uint32_t kShort = 64;
+  if (count < kShort) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t shape = pairs.next_below(shapes.size() + 1);
+      if (shape == 0) continue;
+      const Shape& items = shapes[static_cast<std::size_t>(shape - 1)];
+      if (!budget.items.take(items.size())) return false;
+      for (const std::uint64_t item : items) ++fields[item / 2].skipped;
+    }
+    return pairs.ok();
+  }
+  std::vector<std::uint64_t> lines(shapes.size() + 1);
   for (std::uint32_t i = 0; i < count; ++i) ++lines[pairs.next_below(lines.size())];
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    for (const std::uint64_t item : shapes[i]) values[item / 2] += lines[i + 1];
+    if (lines[i + 1] == 0) continue;
+    if (!budget.items.take(shapes[i].size())) return false;
+    for (const std::uint64_t item : shapes[i]) fields[item / 2].skipped += lines[i + 1];
   }
-  bool ok = pairs.ok();
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!fields[i].wanted) continue;
-    fields[i].skip(values[i]);
-    ok = ok && fields[i].ok();
-  }
-  return ok;
+  return pairs.ok();
 }
 
 bool decode_marks(const Shape& shape, const BlockHeader& header, ItemBudget& budget, Line& line) {
@@ -291,7 +302,7 @@ Status decode_fields(const ColumnMap& columns, const BlockHeader& header, const 
   auto line = lines.begin();
   for (const RowRange& range : rows.ranges()) {
     events.skip(range.first - row);
-    if (!skip_pairs(range.first - row, pair_shapes, pairs, fields)) return corrupt();
+    if (!skip_pairs(range.first - row, pair_shapes, pairs, budget, fields)) return corrupt();
     for (row = range.first; row < range.end; ++row, ++line) {
       const std::uint64_t shape = pairs.next_below(pair_shapes.size() + 1);
       const std::uint64_t marks = events.next_below(event_shapes.size() + 1);
@@ -342,7 +353,13 @@ Result<std::vector<std::uint32_t>> event_rows(const ColumnMap& columns, const Bl
   if (header.events.empty()) return out;
   IntCursor events = columns.ints(kEventShape);
   for (std::uint32_t row = 0; row < header.lines; ++row) {
-    if (events.next() > 0) out.push_back(row);
+    const std::uint64_t same = std::min<std::uint64_t>(events.same_ahead(), header.lines - row);
+    if (events.next() > 0) {
+      out.push_back(row);
+    } else if (same > 1) {
+      events.skip(same - 1);
+      row += static_cast<std::uint32_t>(same - 1);
+    }
   }
   if (!events.ok()) return Error(ErrorCode::corrupt, "block: fields");
   return out;

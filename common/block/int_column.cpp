@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 namespace logarithm::block {
 namespace {
@@ -204,10 +205,29 @@ void IntCursor::skip(std::uint64_t count) {
   }
 }
 
+std::uint64_t IntCursor::same_ahead() const {
+  constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  if (encoding_ == IntEncoding::constant) return kAll;
+  if (encoding_ != IntEncoding::sparse) return 0;
+  return exceptions_ == 0 ? kAll : skip_;
+}
+
 std::uint64_t IntCursor::sum(std::uint64_t count) {
   if (encoding_ == IntEncoding::constant) return count * value_;
   std::uint64_t out = 0;
   while (count > 0 && in_.ok()) {
+    if (encoding_ == IntEncoding::varint) {
+      ByteReader ahead = in_;
+      const std::string_view rest = ahead.bytes(ahead.remaining());
+      const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(count, rest.size()));
+      std::size_t at = 0;
+      for (; at < most && static_cast<unsigned char>(rest[at]) < 0x80; ++at) {
+        out += static_cast<unsigned char>(rest[at]);
+      }
+      in_.bytes(at);
+      count -= at;
+      if (count == 0) break;
+    }
     // What takes no bytes must take no time.
     if (encoding_ == IntEncoding::sparse) {
       const std::uint64_t usual = exceptions_ == 0 ? count : std::min(skip_, count);

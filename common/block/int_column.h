@@ -34,6 +34,8 @@ class IntCursor {
   std::uint64_t next_below(std::uint64_t limit);
   // Past so many values that nobody wants: much quicker than asking for them.
   void skip(std::uint64_t count);
+  // How many of the next values are surely equal to the first of them; 0 where nobody knows.
+  std::uint64_t same_ahead() const;
   // The sum of so many values, modulo 2^64.
   std::uint64_t sum(std::uint64_t count);
 

@@ -27,6 +27,7 @@ Error unknown_template(TemplateId id) {
 struct OpenTemplate {
   std::vector<std::string_view> literals;  // one more than slots
   std::vector<BytesCursor> slots;
+  std::uint64_t skipped = 0;  // uses that the slots are behind by
 };
 
 class TextReader {
@@ -58,8 +59,6 @@ class TextReader {
   bool read_plain(IntCursor& lengths, std::string& out);
   bool read_part(IntCursor& refs, IntCursor& lengths, std::string& out);
   bool read_whole(Line& line);
-  // The stored template of a body by its index; absent when it is not stored.
-  std::optional<std::uint64_t> stored_body(std::uint64_t index) const;
   bool cursors_ok() const;
 
   const BlockHeader& header_;
@@ -70,6 +69,7 @@ class TextReader {
   ByteReader plain_;
   Budget raw_left_;
   std::vector<OpenTemplate> templates_;
+  std::vector<std::optional<std::size_t>> bodies_;  // by index: which template, if it is stored
   std::int64_t line_time_ = 0;
 };
 
@@ -101,12 +101,23 @@ Status TextReader::open(const TemplateLookup& lookup, ItemBudget& budget) {
     }
     if (!column.ok() || !column.at_end()) return corrupt("slots do not fit the template");
   }
+  const auto& stored = header_.stored_templates;
+  for (const TemplateId id : header_.body_templates) {
+    const auto at = std::lower_bound(stored.begin(), stored.end(), id);
+    const bool known = at != stored.end() && *at == id;
+    bodies_.push_back(known ? std::optional(static_cast<std::size_t>(at - stored.begin()))
+                            : std::nullopt);
+  }
   return {};
 }
 
 bool TextReader::read_templated(std::uint64_t stored, std::string& out) {
   if (stored >= templates_.size()) return false;
   OpenTemplate& open = templates_[static_cast<std::size_t>(stored)];
+  if (open.skipped > 0) {
+    for (BytesCursor& slot : open.slots) slot.skip(open.skipped);
+    open.skipped = 0;
+  }
   for (std::size_t i = 0; i < open.slots.size(); ++i) {
     const std::string_view value = open.slots[i].next(line_time_);
     const std::string_view literal = open.literals[i];
@@ -148,52 +159,33 @@ bool TextReader::read(Line& line) {
   if (!read_part(header_ref_, header_length_, line.raw)) return false;
   line.body_begin = static_cast<std::uint32_t>(line.raw.size());
   if (mode == BodyMode::plain) return read_plain(body_length_, line.raw) && cursors_ok();
-  const auto stored = stored_body(index);
+  if (index >= bodies_.size()) return false;
+  const auto& stored = bodies_[static_cast<std::size_t>(index)];
   return stored && read_templated(*stored, line.raw) && cursors_ok();
-}
-
-std::optional<std::uint64_t> TextReader::stored_body(std::uint64_t index) const {
-  if (index >= header_.body_templates.size()) return std::nullopt;
-  const TemplateId id = header_.body_templates[static_cast<std::size_t>(index)];
-  const auto& stored = header_.stored_templates;
-  const auto at = std::lower_bound(stored.begin(), stored.end(), id);
-  if (at == stored.end() || *at != id) return std::nullopt;
-  return static_cast<std::uint64_t>(at - stored.begin());
 }
 
 bool TextReader::skip(std::uint32_t count) {
   if (count == 0) return true;
   time_.skip(count);
   text_begin_.skip(count);
-  std::vector<std::uint64_t> bodies(header_.body_templates.size()), uses(templates_.size() + 1);
   std::uint64_t prefixes = 0, headers = 0, plain = 0, whole = 0;  // plain ones
   for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint64_t index = template_.next();
+    const std::uint64_t index = template_.next_below(bodies_.size());
     const auto mode = static_cast<BodyMode>(body_mode_.next_below(3));
     if (mode == BodyMode::whole) {
       ++whole;
       continue;
     }
-    const std::uint64_t prefix = prefix_ref_.next_below(uses.size());
-    const std::uint64_t head = header_ref_.next_below(uses.size());
-    prefix == 0 ? ++prefixes : ++uses[static_cast<std::size_t>(prefix)];
-    head == 0 ? ++headers : ++uses[static_cast<std::size_t>(head)];
+    const std::uint64_t prefix = prefix_ref_.next_below(templates_.size() + 1);
+    const std::uint64_t head = header_ref_.next_below(templates_.size() + 1);
+    prefix == 0 ? ++prefixes : ++templates_[static_cast<std::size_t>(prefix - 1)].skipped;
+    head == 0 ? ++headers : ++templates_[static_cast<std::size_t>(head - 1)].skipped;
     if (mode == BodyMode::plain) {
       ++plain;
-    } else if (index < bodies.size()) {
-      ++bodies[static_cast<std::size_t>(index)];
-    } else {
-      return false;
+      continue;
     }
-  }
-  for (std::size_t index = 0; index < bodies.size(); ++index) {
-    if (bodies[index] == 0) continue;
-    const auto stored = stored_body(index);
-    if (!stored) return false;
-    uses[static_cast<std::size_t>(*stored) + 1] += bodies[index];
-  }
-  for (std::size_t i = 0; i < templates_.size(); ++i) {
-    for (BytesCursor& slot : templates_[i].slots) slot.skip(uses[i + 1]);
+    if (!template_.ok() || !bodies_[static_cast<std::size_t>(index)]) return false;
+    ++templates_[*bodies_[static_cast<std::size_t>(index)]].skipped;
   }
   whole_header_.skip(whole);
   whole_body_.skip(whole);

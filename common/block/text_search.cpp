@@ -94,8 +94,8 @@ class Composition {
         mode_(columns.ints(kBodyMode)),
         prefix_(columns.ints(kPrefixRef)),
         head_(columns.ints(kHeaderRef)),
-        plain_parts_(columns.find(kPrefixLength).has_value() ||
-                     columns.find(kHeaderLength).has_value()),
+        prefix_length_(columns.ints(kPrefixLength)),
+        head_length_(columns.ints(kHeaderLength)),
         limit_(header.stored_templates.size() + 1) {
     for (const TemplateId id : header.body_templates) {
       const auto& stored = header.stored_templates;
@@ -119,18 +119,22 @@ class Composition {
     }
     out.prefix = prefix_.next_below(limit_);
     out.head = head_.next_below(limit_);
-    // Without a template a part is empty, unless there are plain ones in the block.
-    out.plain = mode == BodyMode::plain || (plain_parts_ && (out.prefix == 0 || out.head == 0));
+    // Without a template a part is plain, and mostly empty.
+    if (out.prefix == 0 && prefix_length_.next() > 0) out.plain = true;
+    if (out.head == 0 && head_length_.next() > 0) out.plain = true;
+    if (mode == BodyMode::plain) out.plain = true;
     if (out.plain || !ok()) return out;
     out.body = bodies_[static_cast<std::size_t>(index)];
     out.plain = out.body == 0;
     return out;
   }
-  bool ok() const { return template_.ok() && mode_.ok() && prefix_.ok() && head_.ok(); }
+  bool ok() const {
+    return template_.ok() && mode_.ok() && prefix_.ok() && head_.ok() && prefix_length_.ok() &&
+           head_length_.ok();
+  }
 
  private:
-  IntCursor template_, mode_, prefix_, head_;
-  bool plain_parts_;
+  IntCursor template_, mode_, prefix_, head_, prefix_length_, head_length_;
   std::uint64_t limit_;
   std::vector<std::uint64_t> bodies_;  // by index of the body template
 };

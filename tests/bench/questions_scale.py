@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from scale_job import JOB, Server, eventually  # noqa: E402
 
 RETRY, LOSS = '|= "retrying batch"', '| loss > 3.5'
-SLOW, TALL = '|~ "batch ready in 39[.]9 ms"', '| grad_norm > 1.499'
+SLOW, TALL = '|~ "batch ready in 39[.]9 ms"', '| grad_norm > 1.49'
 CORRELATIONS = (
     # first, then, by, within
     (RETRY, TALL, "rank", "2i"), (RETRY, TALL, "rank", "10s"), (RETRY, TALL, "host", "2i"),
