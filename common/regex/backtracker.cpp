@@ -75,6 +75,7 @@ class BacktrackRun {
   Backtracker::Outcome search(std::size_t from) {
     places_.assign(2 * program_.groups_, -1);
     auto at = static_cast<std::int32_t>(from);
+    if (at > 0 && digit_at(at - 1)) note_width(at);
     if (program_.anchored_) {
       if (from != 0) return Backtracker::Outcome::no_match;
       return match_at(0);
@@ -84,6 +85,7 @@ class BacktrackRun {
       if (at < 0) return Backtracker::Outcome::no_match;
       const Backtracker::Outcome outcome = match_at(at);
       if (outcome != Backtracker::Outcome::no_match) return outcome;
+      note_width(at);  // each of a number's digits is one more place to begin at
     }
   }
 
@@ -120,6 +122,38 @@ class BacktrackRun {
     return std::memcmp(text_ + at, wanted.data(), wanted.size()) == 0;
   }
   void note(std::int32_t at) const { watch_->note(static_cast<std::uint32_t>(at)); }
+
+  // How many digits a number has decides where something may go on in the middle of it. That shows
+  // at its first digit, or else where one of its digits was taken alone: with more digits, or
+  // fewer, there would be other places of that kind.
+  bool digit_at(std::int32_t at) const { return at >= 0 && at < size_ && is_digit(text_[at]); }
+  void note_width(std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (digit_at(at)) watch_->note_width(static_cast<std::uint32_t>(at));
+    }
+  }
+  // Bytes from `begin` to `end` were taken by a step that counts them.
+  void note_counted(const Backtracker::Step& step, std::int32_t begin, std::int32_t end) const {
+    if constexpr (kWatched) {
+      if (step.most < 0 && step.least <= 1) return;
+      for (std::int32_t at = begin; at < end; ++at) note_width(at);
+      note_width(end);
+    }
+  }
+  // What follows could go on in front of a digit.
+  bool follows_in_number(const Backtracker::Step& step) const {
+    if (step.may_end) return true;
+    const ByteSet& set = program_.sets_[step.follow];
+    for (unsigned char c = '0'; c <= '9'; ++c) {
+      if (set.has(c)) return true;
+    }
+    return false;
+  }
+  void note_middle(const Backtracker::Step& step, std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (digit_at(at) && follows_in_number(step)) note_width(at);
+    }
+  }
 
   // The first place at or behind `at` where a match can begin; -1 when there is none.
   std::int32_t next_start(std::int32_t at) {
@@ -174,6 +208,7 @@ class BacktrackRun {
       switch (step.op) {
         case Op::byte:
           if (at >= size_ || !has(step.set, at)) return false;
+          note_width(at);
           ++at;
           break;
         case Op::text: {
@@ -234,6 +269,7 @@ class BacktrackRun {
       while (at < stop && set.has(text_[at])) ++at;
     }
     budget_ -= (at - begin) / 8;
+    note_counted(step, begin, at);
     if (at - begin < step.least) return false;
     if (step.op == Op::run) return true;
     return give_back(step, number, at, begin + step.least);
@@ -243,9 +279,11 @@ class BacktrackRun {
   bool give_back(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at,
                  std::int32_t bound) {
     const std::int32_t begin = at;
-    while (at >= bound && !follows(step, at)) --at;
+    note_middle(step, at);
+    while (at >= bound && !follows(step, at)) note_middle(step, --at);
     budget_ -= (begin - at) / 4;
     if (at < bound) return false;
+    if (at == bound) note_middle(step, at - 1);
     if (at > bound) stack_.push_back({Entry::Kind::give_back, number, at - 1, bound});
     return true;
   }
@@ -257,19 +295,29 @@ class BacktrackRun {
   bool run_lazy(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at) {
     const std::int32_t begin = at, stop = limit(step, at);
     while (at - begin < step.least) {
-      if (at >= stop || !has(step.set, at)) return false;
+      if (at >= stop || !has(step.set, at)) {
+        note_counted(step, begin, at);
+        return false;
+      }
+      note_middle(step, at);
       ++at;
     }
+    note_counted(step, begin, at);
     return take_more(step, number, at, stop);
   }
 
   bool take_more(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at,
                  std::int32_t stop) {
     const std::int32_t begin = at;
+    note_middle(step, at);
     while (!follows(step, at)) {
-      if (at >= stop || !has(step.set, at)) return false;
-      ++at;
+      if (at >= stop || !has(step.set, at)) {
+        note_counted(step, begin, at);
+        return false;
+      }
+      note_middle(step, ++at);
     }
+    note_counted(step, begin, at);
     budget_ -= (at - begin) / 4;
     if (at < stop && has(step.set, at)) {
       stack_.push_back({Entry::Kind::take_more, number, at + 1, stop});
