@@ -10,7 +10,7 @@
 namespace logarithm {
 namespace {
 
-constexpr std::size_t kMaxQuoted = 256;  // a longer "string" is more likely two stray quotes
+constexpr std::size_t kMaxQuoted = kLongestQuoted;  // a longer one is two stray quotes
 
 // What a byte can be part of.
 enum CharClass : unsigned char {

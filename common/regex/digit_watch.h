@@ -16,7 +16,7 @@ namespace logarithm {
 class DigitWatch {
  public:
   static constexpr std::size_t kMost = 24;
-  static constexpr std::size_t kWidths = 256;  // bytes in which widths are told apart
+  static constexpr std::size_t kWidths = 512;  // bytes in which widths are told apart
 
   void note(std::uint32_t place) {
     note_width(place);

@@ -13,6 +13,9 @@ namespace {
 using Reads = RecipeStep::Reads;
 using Gives = RecipeStep::Gives;
 
+// Of a dictionary's number; a longer one in quotes is a text.
+constexpr std::size_t kMostEntry = 32;
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Where the bytes [begin, begin + size) lie in `body`.
@@ -96,8 +99,8 @@ bool LineRecipe::run(const Step& step, std::string_view body, Places places,
     case Reads::field: set_field(out.meta[step.pair].value, step.type, text); return true;
     case Reads::pair: return take(step, pair_value(text), out);
     case Reads::step: return take(step, parse_int(text, true), out);
-    case Reads::entry_int: return take(step, parse_int(text), out);
-    case Reads::entry_real: return take(step, parse_double(text), out);
+    case Reads::entry_int: return text.size() <= kMostEntry && take(step, parse_int(text), out);
+    case Reads::entry_real: return text.size() <= kMostEntry && take(step, parse_double(text), out);
     case Reads::small: return set_part(*out.mapping, step.part, text) == step.must;
     case Reads::duration: {
       const auto end = static_cast<std::size_t>(text.data() - body.data()) + text.size();
@@ -130,16 +133,7 @@ bool LineRecipe::read(std::string_view body, Places places, Extraction& out) con
   if (maps_) out.mapping.emplace();
   if (!pairs_.empty()) {
     out.meta.reserve(pairs_.size() + 3);  // room for what a header says too
-    for (const MetaPair& from : pairs_) {
-      MetaPair& pair = out.meta.emplace_back();
-      pair.key = from.key;
-      if (from.value.index() != 0) {
-        pair.value = from.value;
-      } else {
-        pair.value = std::get<std::int64_t>(from.value);
-      }
-      pair.point = from.point;
-    }
+    out.meta.insert(out.meta.end(), pairs_.begin(), pairs_.end());
   }
   for (const Step& step : steps_) {
     if (!run(step, body, places, out)) return false;
@@ -305,10 +299,8 @@ void RecipeWriter::callsite(std::string_view file, std::string_view line) {
 void RecipeWriter::mark_fixed(std::string& shape) {
   constexpr char kFree = '1';
   std::vector<std::uint32_t> masked;
-  if (body_.size() <= DigitWatch::kWidths) {
-    mask_widths(body_, masked);
-    for (const std::uint32_t place : masked) watch_.note_width(place);
-  }
+  mask_widths(body_, masked);
+  for (const std::uint32_t place : masked) watch_.note_width(place);
   // What begins or ends in the middle of a number has no place in a longer one.
   const auto note_edges = [&](std::size_t begin, std::size_t size) {
     for (const std::size_t at : {begin, begin + size}) {

@@ -133,7 +133,7 @@ class RecipeWriter {
 
   // The recipe, when `found` is what the rules found; nullopt when there is none. Then `shape`, the
   // body's (see common/line/digit_shape.h), is marked: a number that has to have as many digits as
-  // here is made of kFixed instead of '1'. No number is free in bodies over 256 bytes.
+  // here is made of kFixed instead of '1'.
   std::optional<LineRecipe> finish(const Extraction& found, std::string& shape);
   static constexpr char kFixed = '2';
 

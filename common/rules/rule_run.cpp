@@ -333,11 +333,6 @@ bool RuleRun::take_entries(const Rule& rule) {
       continue;
     }
     if (has_digit(entry.key)) writer_->forget();
-    // Long texts in quotes are no numbers.
-    const auto before = static_cast<std::size_t>(entry.text.data() - body_.data());
-    if (before == 0 || body_[before - 1] == '"' || body_[before - 1] == '\'') {
-      writer_->watch_widths(entry.text);
-    }
     const bool added = plain && add_meta(name, entry.value, is_point(rule, name));
     if (entry.number) {
       if (!whole) writer_->look(Reads::entry_int, entry.text, false);

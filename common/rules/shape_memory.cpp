@@ -1,9 +1,11 @@
 #include "common/rules/shape_memory.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "common/line/digit_shape.h"
+#include "common/line/mask_widths.h"
 
 namespace logarithm {
 namespace {
@@ -12,7 +14,7 @@ constexpr char kFree = '1';
 
 // Of a shape whose numbers may have any widths.
 std::uint64_t hash_loose(std::string_view shape) {
-  char narrow[ShapeMemory::kLongestLoose];
+  char narrow[ShapeMemory::kLongest];
   std::size_t size = 0;
   char last = '\0';
   for (const char c : shape) {
@@ -63,32 +65,39 @@ bool ShapeMemory::fits(std::string_view marked, std::string_view shape) {
 }
 
 ShapeMemory::Found ShapeMemory::find_loose(Shape& shape) {
-  if (shape.text.size() > kLongestLoose) return {};
+  // With quotes a body's size decides what is a string.
+  if (shape.text.size() > kLongestQuoted &&
+      shape.text.find_first_of("\"'") != std::string_view::npos) {
+    return {};
+  }
   shape.loose = (hash_loose(shape.text) ^ (shape.set * 0x9E3779B97F4A7C15u) ^
                  (shape.stream * 0xC2B2AE3D27D4EB4Fu)) |
                 1u;
-  const Loose* const bucket = &loose_[(shape.loose >> 1) % kLooseBuckets * kWays];
-  for (const Loose* loose = bucket; loose < bucket + kWays; ++loose) {
+  Loose* const bucket = &loose_[(shape.loose >> 1) % kLooseBuckets * kWays];
+  for (Loose* loose = bucket; loose < bucket + kWays; ++loose) {
     if (loose->key != shape.loose || loose->set != shape.set || loose->stream != shape.stream) {
       continue;
     }
     shape.loose_known = true;
-    if (loose->recipe && fits(loose->shape, shape.text)) return {loose, places_};
+    if (!loose->recipe || !fits(loose->shape, shape.text)) continue;
+    ++loose->hits;
+    return {loose, places_};
   }
   return {};
 }
 
-bool ShapeMemory::came_before(std::uint64_t key) {
+std::uint32_t ShapeMemory::count(std::uint64_t key) {
+  constexpr std::uint32_t kCount = 15;
   std::uint32_t& seen = seen_[(key >> 20) % kSeen];
-  const auto mark = static_cast<std::uint32_t>(key >> 32) | 1u;
-  if (seen == mark) return true;
-  seen = mark;
-  return false;
+  const auto mark = static_cast<std::uint32_t>(key >> 32) & ~kCount;
+  if ((seen & ~kCount) != mark) seen = mark;
+  if ((seen & kCount) < kCount) ++seen;
+  return seen & kCount;
 }
 
 bool ShapeMemory::again(const Shape& shape) {
-  const bool any_width = shape.loose != 0 && !shape.loose_known;
-  return came_before(any_width ? shape.loose : shape.key);
+  if (shape.loose != 0 && !shape.loose_known) return count(shape.loose) > 1;
+  return count(shape.key) > (shape.loose_known ? 1 + waste_ / 8 : 1);
 }
 
 void ShapeMemory::put_loose(const Shape& shape, std::string marked, TemplateId id,
@@ -98,8 +107,17 @@ void ShapeMemory::put_loose(const Shape& shape, std::string marked, TemplateId i
   for (Loose* loose = bucket; loose < bucket + kWays && place == nullptr; ++loose) {
     if (loose->key == 0) place = loose;
   }
-  if (place == nullptr) place = bucket + next_++ % kWays;
-  *place = {shape.loose, shape.set, shape.stream, std::move(marked), id, std::move(recipe)};
+  if (place == nullptr) {
+    // To write a recipe costs what it saves in about so many lines.
+    constexpr std::uint32_t kPays = 16, kMostWaste = 96;
+    place = bucket + next_++ % kWays;
+    if (place->hits < kPays) {
+      waste_ = std::min(waste_ + 1, kMostWaste);
+    } else if (waste_ > 0) {
+      --waste_;
+    }
+  }
+  *place = {shape.loose, shape.set, shape.stream, std::move(marked), id, std::move(recipe), 0};
 }
 
 void ShapeMemory::put(const Shape& shape, TemplateId id, std::shared_ptr<const LineRecipe> recipe) {

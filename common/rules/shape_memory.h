@@ -20,7 +20,7 @@ namespace logarithm {
 class ShapeMemory {
  public:
   static constexpr std::size_t kLongest = 512;  // bytes of a body that is worth a place
-  static constexpr std::size_t kLongestLoose = DigitWatch::kWidths;
+  static_assert(kLongest <= DigitWatch::kWidths);
 
   struct Known {
     std::uint64_t key = 0;
@@ -44,6 +44,7 @@ class ShapeMemory {
     std::string shape;  // as RecipeWriter::finish() marks it
     TemplateId id = 0;
     std::shared_ptr<const LineRecipe> recipe;  // none: all of its numbers have to be as long
+    std::uint32_t hits = 0;
   };
   struct Found {
     const Loose* loose = nullptr;
@@ -58,7 +59,8 @@ class ShapeMemory {
   // `shape` what it looked for.
   Found find_loose(Shape& shape);
   // True when the shape came before: then put() is worth its cost. Where nothing of its kind is
-  // known, one with other widths will do.
+  // known, one with other widths will do; where some is, and loose shapes are replaced before they
+  // were of use, it has to have come more often.
   bool again(const Shape& shape);
   void put(const Shape& shape, TemplateId id, std::shared_ptr<const LineRecipe> recipe);
   // `marked`: the shape, with the numbers marked that have to be as long as they are.
@@ -69,13 +71,15 @@ class ShapeMemory {
   static constexpr std::size_t kEntries = 4096, kSeen = 16384, kLooseBuckets = 512, kWays = 4;
 
   bool fits(std::string_view marked, std::string_view shape);
-  bool came_before(std::uint64_t key);
+  // How often a key came, this time included; up to 15.
+  std::uint32_t count(std::uint64_t key);
 
   std::vector<Known> known_;
   std::vector<Loose> loose_;
-  std::size_t next_ = 0;  // which way makes room
-  std::uint16_t places_[kLongestLoose + 1];
-  std::vector<std::uint32_t> seen_;
+  std::size_t next_ = 0;     // which way makes room
+  std::uint32_t waste_ = 0;  // goes up with each loose shape that did not pay
+  std::uint16_t places_[kLongest + 1];
+  std::vector<std::uint32_t> seen_;  // a mark, and in its lowest bits how often it came
   char folded_[kLongest];
 };
 
