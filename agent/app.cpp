@@ -24,6 +24,7 @@
 #include "common/base/log_threshold.h"
 #include "common/base/logging.h"
 #include "common/io/descriptors.h"
+#include "common/line/line_memory.h"
 
 namespace logarithm::agent {
 namespace {
@@ -154,7 +155,8 @@ void App::open_metrics() {
   if (!address.ok()) return;  // validate() has said so
   metrics_handler_ = std::make_unique<MetricsHandler>([this] {
     return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()) +
-           rule_metrics_text(rules_->costs()) + reloads_.metrics_text("agent");
+           line_memory_metrics_text(line_memory_counters()) + rule_metrics_text(rules_->costs()) +
+           reloads_.metrics_text("agent");
   });
   net::HttpServerOptions options;
   options.address = address->host;

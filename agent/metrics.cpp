@@ -1,6 +1,7 @@
 #include "agent/metrics.h"
 
 #include "agent/collector.h"
+#include "common/line/line_memory.h"
 
 namespace logarithm::agent {
 namespace {
@@ -74,6 +75,16 @@ std::string rule_metrics_text(const std::vector<RuleCost>& costs) {
     }
     out += "\"} " + std::to_string(cost.seconds) + "\n";
   }
+  return out;
+}
+
+std::string line_memory_metrics_text(const LineMemoryCounters& memory) {
+  std::string out;
+  put(out, "line_memory_entries", "gauge", memory.entries);
+  put(out, "line_memory_bytes", "gauge", memory.bytes);
+  put(out, "line_memory_hits_total", "counter", memory.hits);
+  put(out, "line_memory_misses_total", "counter", memory.misses);
+  put(out, "line_memory_replaced_total", "counter", memory.replaced);
   return out;
 }
 

@@ -7,6 +7,10 @@
 #include "common/net/http.h"
 #include "common/rules/rule_set.h"
 
+namespace logarithm {
+struct LineMemoryCounters;
+}
+
 namespace logarithm::agent {
 
 struct CollectorStats;
@@ -20,6 +24,10 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
 // `logarithm_agent_rule_seconds_total{rule}`: scaled up from samples; rules that never ran are left
 // out. Any thread.
 std::string rule_metrics_text(const std::vector<RuleCost>& costs);
+
+// `logarithm_agent_line_memory_…`: what is remembered of lines (see common/line/README.md). Any
+// thread.
+std::string line_memory_metrics_text(const LineMemoryCounters& memory);
 
 // `/metrics` and `/healthz` of the agent.
 class MetricsHandler final : public net::HttpHandler {

@@ -10,12 +10,14 @@ namespace {
 
 using Reader = TimeProbe::Reader;
 
+constexpr std::uint8_t kHasNanos = 8;
+
 // What readers ask a time for, beside its value.
 std::uint8_t traits_of(const PrintedTime& time) {
   unsigned traits = 1;
   if (time.has_date()) traits |= 2;
   if (is_date(time)) traits |= 4;
-  if (time.nanos != 0) traits |= 8;
+  if (time.nanos != 0) traits |= kHasNanos;
   if (time.instant) traits |= 16;
   if (time.year) traits |= 32;
   if (time.utc_offset_minutes) traits |= 64;
@@ -37,11 +39,63 @@ bool read_as(Reader reader, std::string_view text, std::size_t& at, PrintedTime&
   return false;
 }
 
+unsigned two_digits(const char* at) {
+  return static_cast<unsigned>(at[0] - '0') * 10 + static_cast<unsigned>(at[1] - '0');
+}
+
+// A plain time from `at` to `end`, of the form that was found there. False where its values are not
+// usual: then the reader decides.
+bool read_plain(const char* at, const char* end, PrintedTime& time) {
+  const unsigned year = two_digits(at) * 100 + two_digits(at + 2);
+  time.month = two_digits(at + 5);
+  time.day = two_digits(at + 8);
+  time.hour = two_digits(at + 11);
+  time.minute = two_digits(at + 14);
+  time.second = two_digits(at + 17);
+  if (time.month - 1 > 11 || time.day - 1 > 27 || time.hour > 23 || time.minute > 59 ||
+      time.second > 59) {
+    return false;
+  }
+  time.year = static_cast<int>(year);
+  std::int64_t unit = 100'000'000;
+  for (at += 20; at < end; ++at, unit /= 10) time.nanos += unit * (*at - '0');
+  return true;
+}
+
+// Whether what was found from `at` to `end` is one. What stands behind it must be no zone and no
+// half of a day, whatever their digits and the hour are.
+bool is_plain(std::string_view text, std::size_t at, std::size_t end) {
+  constexpr std::string_view kForm = "1111-11-11 11:11:11", kBehind = "+-AP.:";
+  if (end < at + kForm.size() || end > at + kForm.size() + 10) return false;
+  for (std::size_t i = at; i < end; ++i) {
+    const char wanted = i - at < kForm.size() ? kForm[i - at] : i - at == kForm.size() ? '.' : '1';
+    const char c = text[i];
+    const bool digit = c >= '0' && c <= '9';
+    const bool fits = wanted == '1'   ? digit
+                      : wanted == '-' ? c == '-' || c == '/'
+                      : wanted == ' ' ? c == ' ' || c == 'T' || c == '_'
+                      : wanted == '.' ? c == '.' || c == ','
+                                      : c == wanted;
+    if (!fits) return false;
+  }
+  if (text[at + 4] != text[at + 7]) return false;
+  if (end < text.size() && text[end] == ' ') ++end;
+  return end == text.size() || kBehind.find(text[end]) == std::string_view::npos;
+}
+
 }  // namespace
 
 constinit thread_local DigitTrace* DigitTrace::current_ = nullptr;
 
 bool TimeProbe::holds(std::string_view line, PrintedTime& time) const {
+  if (plain) {
+    PrintedTime found;
+    const char* const text = line.data() + begin;
+    if (read_plain(text + at, text + end, found)) {
+      time = found;
+      return (found.nanos != 0) == ((traits & kHasNanos) != 0);
+    }
+  }
   std::size_t place = at;
   PrintedTime found;
   if (!read_as(reader, line.substr(begin, size), place, found)) return traits == 0;
@@ -75,6 +129,8 @@ void DigitTrace::note(Reader reader, std::string_view text, std::size_t from, st
     probe.end = static_cast<std::uint16_t>(end);
     probe.traits = traits_of(*found);
     reading.time = *found;
+    const bool dated = reader == Reader::time || reader == Reader::iso;
+    probe.plain = dated && found->year && found->hour < 24 && is_plain(text, from, end);
   }
   const bool known = std::any_of(readings_.begin(), readings_.end(),
                                  [&](const Reading& other) { return other.probe == probe; });

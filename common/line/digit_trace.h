@@ -25,6 +25,7 @@ struct TimeProbe {
     weekday_stamp,  // wrappers::read_weekday_stamp
   };
   Reader reader = Reader::time;
+  bool plain = false;  // `2026-03-04 05:06:07.448`, and nothing behind it that could belong to it
   std::uint8_t traits = 0;  // of the time, as far as anyone asks for them; 0: none was read
   std::uint16_t begin = 0, size = 0;  // the text that the reader had
   std::uint16_t at = 0, end = 0;      // where in that text

@@ -43,6 +43,11 @@ class LineReading {
   }
   bool has_header() const { return has_header_; }
   std::size_t message_begin() const { return wrapped_ + header_size_; }
+  // Of memory beside its own, without what the rules know.
+  std::size_t bytes() const {
+    return steps_.capacity() * sizeof(steps_[0]) + probes_.capacity() * sizeof(probes_[0]) +
+           digits_.capacity() * sizeof(digits_[0]) + fields_.capacity() * sizeof(fields_[0]);
+  }
 
   RuleSet::Known body;
   // Said of the whole line, where it is all of its raw bytes.

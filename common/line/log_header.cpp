@@ -163,18 +163,25 @@ void LogHeader::add(std::string_view key, std::string_view value, bool integer) 
   fields[field_count++] = {key, value, integer ? Kind::integer : Kind::text};
 }
 
-MetaValue LogHeader::Field::typed() const {
+void LogHeader::Field::put(MetaValue& to) const {
+  const char *const begin = value.data(), *const end = begin + value.size();
   if (kind == Kind::integer) {
     std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error == std::errc() && end == value.data() + value.size()) return number;
+    const auto [stop, error] = std::from_chars(begin, end, number);
+    if (error == std::errc() && stop == end) {
+      to = number;
+      return;
+    }
   }
   if (kind == Kind::real) {
     double number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error == std::errc() && end == value.data() + value.size()) return number;
+    const auto [stop, error] = std::from_chars(begin, end, number);
+    if (error == std::errc() && stop == end) {
+      to = number;
+      return;
+    }
   }
-  return std::string(value);
+  to.emplace<std::string>(value);
 }
 
 std::optional<LogHeader> parse_header(std::string_view text) {

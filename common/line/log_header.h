@@ -19,7 +19,7 @@ struct LogHeader {
   struct Field {
     std::string_view key, value;
     Kind kind = Kind::text;
-    MetaValue typed() const;
+    void put(MetaValue& to) const;  // the value as its kind; as a text where it is none
   };
   static constexpr std::size_t kMaxFields = 8;
 

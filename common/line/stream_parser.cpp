@@ -7,7 +7,7 @@
 #include "common/line/event_marks.h"
 #include "common/line/header_reader.h"
 #include "common/line/intake.h"
-#include "common/line/line_memory.h"
+#include "common/line/known_lines.h"
 #include "common/line/line_splitter.h"
 #include "common/line/log_header.h"
 #include "common/line/log_level.h"
@@ -159,35 +159,8 @@ class Parser final : public StreamParser, private Intake::Sink {
     return {first ? 1u : 0u, intake_.accepted(), context_.slurm_step};
   }
 
-  // What is known of lines like `text`, the line behind its container's wrapper.
   void recall(std::string_view text, const Line& line, const LineOrigin& origin) {
-    known_ = nullptr;
-    shape_.worth_it = false;
-    if (rules_context_ == 0 || text.size() > LineReading::kLongest) return;
-    const UnwrapMode mode = unwrap_mode(line, origin);
-    const std::uint64_t context = rules_context_ << 4 | std::uint64_t{mode.layers} << 3 |
-                                  static_cast<std::uint64_t>(mode.accepted) << 1 |
-                                  (mode.label ? 1u : 0u);
-    known_ = memory().find(text, context, shape_, header_);
-    if (known_ != nullptr && known_->knows_host(text, state_.hosts)) known_ = nullptr;
-  }
-
-  static LineMemory& memory() {
-    thread_local LineMemory lines;
-    return lines;
-  }
-
-  // A line that was read: the next ones of its shape are read like it.
-  void learn(std::string_view text, const Line& line, const LineOrigin& origin) {
-    auto made = LineReading::make(text, unwrap_mode(line, origin), state_.hosts);
-    if (made) {
-      const auto body = rules_->recall(text.substr(made->message_begin()), context_.stream_name);
-      if (!body) return;  // its turn comes
-      made->body = *body;
-      made->holds_no_secret = !has_escape(text) && !rules_->may_hold_secret(text);
-      made->valid_utf8 = valid_utf8(text);
-    }
-    memory().put(shape_, std::move(made));
+    known_.recall(text, unwrap_mode(line, origin), rules_context_, state_.hosts);
   }
 
   // Masks secrets and removes what is no text. Gives the text behind the container's wrapper, which
@@ -210,13 +183,13 @@ class Parser final : public StreamParser, private Intake::Sink {
     // A line of a known shape may be known to hold no secret and no escape sequence.
     const bool bare = line.transport == transport::plain && origin.prefix == 0;
     if (bare) recall(line.raw, line, origin);
-    if (bare && known_ != nullptr && known_->holds_no_secret) {
+    if (bare && known_.line() != nullptr && known_.line()->holds_no_secret) {
       text = line.raw;
-      if (!known_->valid_utf8) line.flags |= line_flag::invalid_utf8;
+      if (!known_.line()->valid_utf8) line.flags |= line_flag::invalid_utf8;
     } else {
       text = inspect(line, origin, base);
       if (!bare || line.has(line_flag::redacted)) recall(text, line, origin);
-      if (line.has(line_flag::redacted | line_flag::ansi)) shape_.worth_it = false;
+      if (line.has(line_flag::redacted | line_flag::ansi)) known_.keep_nothing();
     }
     if (origin.flag != '\0') line.meta.push_back({"flag", std::string(1, origin.flag), false});
     line.text_begin = line.header_begin = line.body_begin = static_cast<std::uint32_t>(base);
@@ -224,14 +197,14 @@ class Parser final : public StreamParser, private Intake::Sink {
     const auto output = static_cast<std::size_t>(origin.output);
     std::optional<OpenPiece>& left = state_.pieces_left[output];
     if (origin.bytes_glued && state_.piece) {
-      known_ = nullptr;
+      known_.forget();
       read_glued(line, text, *state_.piece, origin);
     } else if (origin.piece_glued && left) {
-      known_ = nullptr;
+      known_.forget();
       read_glued(line, text, *left, origin);
     } else {
       read_line(line, text, origin);
-      if (known_ == nullptr && shape_.worth_it) learn(text, line, origin);
+      known_.learn(text, unwrap_mode(line, origin), *rules_, context_.stream_name, state_.hosts);
     }
     state_.piece.reset();
     if (origin.continues) {
@@ -262,10 +235,11 @@ class Parser final : public StreamParser, private Intake::Sink {
   // Reads the wrappers in front of `text`, and gives the line what they say.
   void take_wrappers(Line& line, std::string_view text, const LineOrigin& origin) {
     const bool whole_line = line.transport != transport::journal_json;
-    if (known_ == nullptr || !known_->unwrap(text, wrapped_)) {
+    const LineReading* const known = known_.line();
+    if (known == nullptr || !known->unwrap(text, wrapped_)) {
       const UnwrapMode mode = unwrap_mode(line, origin);
       unwrapper_.unwrap(text, mode.layers, mode.accepted, mode.label, state_.hosts, wrapped_);
-      if (known_ != nullptr && known_->wrapped() != wrapped_.size) known_ = nullptr;
+      if (known != nullptr && known->wrapped() != wrapped_.size) known_.forget();
     }
     line.text_begin += static_cast<std::uint32_t>(wrapped_.text_begin);
     line.header_begin += static_cast<std::uint32_t>(wrapped_.size);
@@ -314,13 +288,11 @@ class Parser final : public StreamParser, private Intake::Sink {
     facts.rank = state_.writers[static_cast<std::size_t>(origin.output)].lane;
     text.remove_prefix(wrapped_.size);
     line.body_begin = line.header_begin;
-    std::optional<LogHeader> read;
-    const LogHeader* header = nullptr;
-    if (known_ != nullptr) {
-      header = known_->has_header() ? &header_ : nullptr;
-    } else if ((read = headers_.read(text))) {
-      header = &*read;
-    }
+    const LineReading* const known = known_.line();
+    // In one piece: a header is large.
+    const std::optional<LogHeader> read = known == nullptr ? headers_.read(text) : std::nullopt;
+    const LogHeader* header = read ? &*read : nullptr;
+    if (known != nullptr && known->has_header()) header = &known_.header();
     if (header != nullptr) take_header(line, *header);
     if (line.severity == Severity::unset) line.severity = wrapped_.severity;
     if (header == nullptr && line.severity == Severity::unset && wrapped_.text_begin > 0) {
@@ -374,17 +346,22 @@ class Parser final : public StreamParser, private Intake::Sink {
   static void add_header_fields(Line& line, const LogHeader& header) {
     const std::size_t more = header.field_count + (header.level.empty() ? 0 : 1);
     if (more > 0) line.meta.reserve(line.meta.size() + more);
-    if (!header.level.empty()) add_unknown(line, "level", std::string(header.level));
+    if (!header.level.empty()) {
+      if (MetaPair* const pair = add_unknown(line, "level")) {
+        pair->value.emplace<std::string>(header.level);
+      }
+    }
     for (std::size_t i = 0; i < header.field_count; ++i) {
       const LogHeader::Field& field = header.fields[i];
-      add_unknown(line, field.key, field.typed());
+      if (MetaPair* const pair = add_unknown(line, field.key)) field.put(pair->value);
     }
   }
-  static void add_unknown(Line& line, std::string_view key, MetaValue&& value) {
-    if (has_meta(line, key)) return;
+  // A new pair; null where the key is there.
+  static MetaPair* add_unknown(Line& line, std::string_view key) {
+    if (has_meta(line, key)) return nullptr;
     MetaPair& pair = line.meta.emplace_back();
     pair.key = key;
-    pair.value = std::move(value);
+    return &pair;
   }
   static bool has_meta(const Line& line, std::string_view key) {
     return std::any_of(line.meta.begin(), line.meta.end(),
@@ -408,12 +385,13 @@ class Parser final : public StreamParser, private Intake::Sink {
   }
 
   void extract(Line& line, std::string_view body) {
-    if (known_ == nullptr) {
+    const LineReading* const known = known_.line();
+    if (known == nullptr) {
       line.template_id = rules_->read(body, context_.stream_name, found_);
       return;
     }
-    rules_->read_known(known_->body, body, context_.stream_name, found_);
-    line.template_id = known_->body.id;
+    rules_->read_known(known->body, body, context_.stream_name, found_);
+    line.template_id = known->body.id;
   }
 
   void take_found(Line& line) {
@@ -464,9 +442,7 @@ class Parser final : public StreamParser, private Intake::Sink {
   Intake intake_;
   LineSplitter splitter_;
   HeaderReader headers_;
-  const LineReading* known_ = nullptr;  // of the line at hand
-  LineMemory::Shape shape_;
-  LogHeader header_;  // as known_ gives it
+  KnownLines known_;
   UnixNanos observed_ = 0;
   ParsedLines* out_ = nullptr;
   Extraction found_;
@@ -476,38 +452,7 @@ class Parser final : public StreamParser, private Intake::Sink {
   std::string decoded_, stripped_;
 };
 
-constexpr std::size_t kMostSpare = 1024, kLargestSpare = 1024;
-
 }  // namespace
-
-Line& ParsedLines::add_line() {
-  Line& line = lines.emplace_back();
-  if (spare_.empty()) return line;
-  Line& old = spare_.back();
-  old.raw.clear();
-  line.raw = std::move(old.raw);
-  old.callsite.clear();
-  line.callsite = std::move(old.callsite);
-  old.meta.clear();
-  line.meta.swap(old.meta);
-  old.events.clear();
-  line.events.swap(old.events);
-  spare_.pop_back();
-  return line;
-}
-
-void ParsedLines::recycle() {
-  if (lines.size() > kMostSpare) lines.resize(kMostSpare);
-  for (Line& line : lines) {
-    if (line.raw.capacity() > kLargestSpare) std::string().swap(line.raw);
-    if (line.meta.size() * sizeof(MetaPair) > kLargestSpare)
-      std::vector<MetaPair>().swap(line.meta);
-  }
-  spare_.swap(lines);
-  lines.clear();
-  gaps.clear();
-  mappings.clear();
-}
 
 Result<std::unique_ptr<StreamParser>> StreamParser::make(StreamContext context,
                                                          const RuleSet& rules, LongLinePool& pool,

@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "common/line/hash64.h"
+#include "common/line/mask_widths.h"
 #include "common/line/utf8.h"
 
 namespace logarithm {
 namespace {
 
-constexpr std::size_t kMaxQuoted = 256;  // a longer "string" is more likely two stray quotes
+constexpr std::size_t kMaxQuoted = kLongestQuoted;  // a longer one is two stray quotes
 
 // What a byte can be part of.
 enum CharClass : unsigned char {
@@ -65,7 +66,9 @@ bool is_hex(char c) { return is(c, kHex); }
 // One pass over a body. Every decision looks a bounded way ahead, or consumes what it looked at.
 class Masker {
  public:
-  Masker(std::string_view body, MaskedBody& out, bool spans) : b_(body), out_(out), spans_(spans) {
+  Masker(std::string_view body, MaskedBody& out, bool spans,
+         std::vector<std::uint32_t>* widths = nullptr)
+      : b_(body), out_(out), widths_(widths), spans_(spans) {
     // Every slot is shorter than what it stands for, or as long. Pieces are copied whole blocks.
     out_.text.resize(body.size() + kBlock);
     write_ = out_.text.data();
@@ -180,6 +183,7 @@ class Masker {
     }
     const std::size_t length = end - begin;
     const bool hex = (seen & kOtherLetter) == 0;
+    if (hex && widths_ != nullptr) note_widths(begin, end);
     if (hex && length == 8 && peek(end) == '-' && uuid(begin)) return slot(begin, begin + 36);
     if (is(b_[begin], kDigit)) {
       if (length > 2 && b_[begin] == '0' && (b_[begin + 1] | 0x20) == 'x' &&
@@ -204,6 +208,24 @@ class Masker {
       return;
     }
     mixed_word(end);
+  }
+
+  // For mask_widths(): of words that are all hex the length decides.
+  void note_widths(std::size_t begin, std::size_t end) {
+    bool group_follows = false;  // as in a UUID
+    if (peek(end) == '-') {
+      std::size_t next = end + 1;
+      while (is_hex(peek(next))) ++next;
+      group_follows = peek(next) == '-';
+    }
+    if (group_follows && end - begin == 8) return note_digits(0, b_.size());
+    const bool number = is(b_[begin], kDigit) && number_end(begin) >= end;
+    if (group_follows || !number) note_digits(begin, end);
+  }
+  void note_digits(std::size_t begin, std::size_t end) {
+    for (; begin < end; ++begin) {
+      if (is(b_[begin], kDigit)) widths_->push_back(static_cast<std::uint32_t>(begin));
+    }
   }
 
   bool all_hex(std::size_t i, std::size_t end) const {
@@ -281,6 +303,7 @@ class Masker {
 
   std::string_view b_;
   MaskedBody& out_;
+  std::vector<std::uint32_t>* widths_;
   bool spans_;
   std::size_t at_ = 0;
   std::size_t kept_ = 0;   // bytes before this are in the text
@@ -300,6 +323,11 @@ void mask_text(std::string_view body, MaskedBody& out) {
   out.variables.clear();
   out.holds_text = false;
   Masker(body, out, false).run();
+}
+
+void mask_widths(std::string_view body, std::vector<std::uint32_t>& digits) {
+  MaskedBody masked;
+  Masker(body, masked, false, &digits).run();
 }
 
 TemplateId fingerprint(std::string_view template_text) {

@@ -7,7 +7,14 @@
 namespace logarithm {
 namespace {
 
-constexpr std::int64_t kStepsPerByte = 8;
+// A search takes at most so many steps a byte: of the first ones, and of all behind them, where a
+// text is so long that RE2's beginning costs nothing.
+constexpr std::int64_t kStepsPerByte = 8, kShort = 2048;
+
+std::int64_t budget_of(std::size_t size) {
+  const auto bytes = static_cast<std::int64_t>(size) + 64;
+  return bytes + (kStepsPerByte - 1) * std::min(bytes, kShort);
+}
 
 bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 bool is_word(unsigned char c) {
@@ -68,13 +75,14 @@ class BacktrackRun {
         places_(places),
         stack_(shared_stack()),
         watch_(watch),
-        budget_(kStepsPerByte * (static_cast<std::int64_t>(text.size()) + 64)) {
+        budget_(budget_of(text.size())) {
     stack_.clear();
   }
 
   Backtracker::Outcome search(std::size_t from) {
     places_.assign(2 * program_.groups_, -1);
     auto at = static_cast<std::int32_t>(from);
+    if (at > 0 && digit_at(at - 1)) note_width(at);
     if (program_.anchored_) {
       if (from != 0) return Backtracker::Outcome::no_match;
       return match_at(0);
@@ -84,6 +92,7 @@ class BacktrackRun {
       if (at < 0) return Backtracker::Outcome::no_match;
       const Backtracker::Outcome outcome = match_at(at);
       if (outcome != Backtracker::Outcome::no_match) return outcome;
+      note_begins(at);
     }
   }
 
@@ -109,17 +118,100 @@ class BacktrackRun {
     return program_.sets_[set].has(text_[at]);
   }
   bool has_text(const std::string& wanted, std::int32_t at) const {
-    if (size_ - at < static_cast<std::int32_t>(wanted.size())) return false;
     if constexpr (kWatched) {
+      // Also where the text ends too soon: with more digits it might not.
       for (const char c : wanted) {
+        if (at >= size_) return false;
         if (is_digit(static_cast<unsigned char>(c)) && is_digit(text_[at])) note(at);
         if (static_cast<unsigned char>(c) != text_[at++]) return false;
       }
       return true;
     }
+    if (size_ - at < static_cast<std::int32_t>(wanted.size())) return false;
     return std::memcmp(text_ + at, wanted.data(), wanted.size()) == 0;
   }
   void note(std::int32_t at) const { watch_->note(static_cast<std::uint32_t>(at)); }
+
+  // How many digits a number has decides where something may go on in the middle of it. That shows
+  // at its first digit, or else where one of its digits was taken alone: with more digits, or
+  // fewer, there would be other places of that kind.
+  bool digit_at(std::int32_t at) const { return at >= 0 && at < size_ && is_digit(text_[at]); }
+  void note_width(std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (digit_at(at)) watch_->note_width(static_cast<std::uint32_t>(at));
+    }
+  }
+  // No match begins at `at`. Each digit more of a number is one more place to begin at; what is
+  // tried there is what was tried at its first digit, or less of it, but for \B.
+  void note_begins(std::int32_t at) const {
+    if constexpr (kWatched) {
+      const auto& steps = program_.steps_;
+      if (digit_at(at) && std::any_of(steps.begin(), steps.end(), [](const auto& step) {
+            return step.op == Op::no_word_boundary;
+          })) {
+        note_width(at);
+      }
+    }
+  }
+  // Bytes from `begin` to `end` were taken by step `number`, which may count them.
+  void note_counted(std::uint32_t number, std::int32_t begin, std::int32_t end) const {
+    if constexpr (kWatched) {
+      const Backtracker::Step& step = program_.steps_[number];
+      if ((step.most < 0 && step.least <= 1) || never_follows(number, begin)) return;
+      for (std::int32_t at = begin; at < end; ++at) note_width(at);
+    }
+  }
+  // `\d{1,3},` in front of `1234 `: however many of the digits are taken, what follows fits neither
+  // a digit nor what is behind the number.
+  bool never_follows(std::uint32_t number, std::int32_t begin) const {
+    const Backtracker::Step &step = program_.steps_[number], &next = program_.steps_[number + 1];
+    if (step.op != Op::run || step.least > 1 || digit_at(begin - 1)) return false;
+    std::int32_t end = begin;
+    while (digit_at(end)) ++end;
+    if (end < size_ && program_.sets_[step.set].has(text_[end])) return false;
+    const auto fits = [&](unsigned char c) {
+      return next.op == Op::text
+                 ? static_cast<unsigned char>(program_.texts_[next.index].front()) == c
+                 : program_.sets_[next.set].has(c);
+    };
+    if (next.op != Op::text && next.op != Op::byte) return false;
+    for (unsigned char c = '0'; c <= '9'; ++c) {
+      if (fits(c)) return false;
+    }
+    return end == size_ || !fits(text_[end]);
+  }
+  // What follows could go on between two digits.
+  bool follows_in_number(std::uint32_t number) const {
+    if (program_.steps_[number + 1].op == Op::word_boundary) return false;
+    const Backtracker::Step& step = program_.steps_[number];
+    if (step.may_end) return true;
+    const ByteSet& set = program_.sets_[step.follow];
+    for (unsigned char c = '0'; c <= '9'; ++c) {
+      if (set.has(c)) return true;
+    }
+    return false;
+  }
+  void note_middle(std::uint32_t number, std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (digit_at(at) && follows_in_number(number)) note_width(at);
+    }
+  }
+  // One byte was taken at `at`. `[a-z0-9][a-z0-9]*` takes a number as `[a-z0-9]+` does.
+  void note_byte(std::uint32_t number, std::int32_t at) const {
+    if constexpr (kWatched) {
+      if (!digit_at(at)) return;
+      const Backtracker::Step& next = program_.steps_[number + 1];
+      const bool goes_on = (next.op == Op::run || next.op == Op::run_back) && next.most < 0 &&
+                           next.least == 0 && has_all_digits(next.set);
+      if (!goes_on || digit_at(at - 1)) note_width(at);
+    }
+  }
+  bool has_all_digits(std::uint16_t set) const {
+    for (unsigned char c = '0'; c <= '9'; ++c) {
+      if (!program_.sets_[set].has(c)) return false;
+    }
+    return true;
+  }
 
   // The first place at or behind `at` where a match can begin; -1 when there is none.
   std::int32_t next_start(std::int32_t at) {
@@ -174,6 +266,7 @@ class BacktrackRun {
       switch (step.op) {
         case Op::byte:
           if (at >= size_ || !has(step.set, at)) return false;
+          note_byte(number, at);
           ++at;
           break;
         case Op::text: {
@@ -234,6 +327,7 @@ class BacktrackRun {
       while (at < stop && set.has(text_[at])) ++at;
     }
     budget_ -= (at - begin) / 8;
+    note_counted(number, begin, at);
     if (at - begin < step.least) return false;
     if (step.op == Op::run) return true;
     return give_back(step, number, at, begin + step.least);
@@ -243,9 +337,11 @@ class BacktrackRun {
   bool give_back(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at,
                  std::int32_t bound) {
     const std::int32_t begin = at;
-    while (at >= bound && !follows(step, at)) --at;
+    note_middle(number, at);
+    while (at >= bound && !follows(step, at)) note_middle(number, --at);
     budget_ -= (begin - at) / 4;
     if (at < bound) return false;
+    if (at == bound) note_middle(number, at - 1);
     if (at > bound) stack_.push_back({Entry::Kind::give_back, number, at - 1, bound});
     return true;
   }
@@ -257,19 +353,29 @@ class BacktrackRun {
   bool run_lazy(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at) {
     const std::int32_t begin = at, stop = limit(step, at);
     while (at - begin < step.least) {
-      if (at >= stop || !has(step.set, at)) return false;
+      if (at >= stop || !has(step.set, at)) {
+        note_counted(number, begin, at);
+        return false;
+      }
+      note_middle(number, at);
       ++at;
     }
+    note_counted(number, begin, at);
     return take_more(step, number, at, stop);
   }
 
   bool take_more(const Backtracker::Step& step, std::uint32_t number, std::int32_t& at,
                  std::int32_t stop) {
     const std::int32_t begin = at;
+    note_middle(number, at);
     while (!follows(step, at)) {
-      if (at >= stop || !has(step.set, at)) return false;
-      ++at;
+      if (at >= stop || !has(step.set, at)) {
+        note_counted(number, begin, at);
+        return false;
+      }
+      note_middle(number, ++at);
     }
+    note_counted(number, begin, at);
     budget_ -= (at - begin) / 4;
     if (at < stop && has(step.set, at)) {
       stack_.push_back({Entry::Kind::take_more, number, at + 1, stop});

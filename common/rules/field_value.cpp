@@ -103,6 +103,7 @@ std::optional<double> parse_double(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_int(std::string_view text, bool thousands) {
+  if (const auto plain = plain_digits(text)) return plain;
   std::string digits;
   if (thousands && text.find(',') != std::string_view::npos) {
     for (char c : text) {

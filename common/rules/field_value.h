@@ -22,6 +22,17 @@ void set_field(MetaValue& to, FieldType type, std::string_view text);
 // Decimal, exponents, and nan / inf / infinity in any case with a sign.
 std::optional<double> parse_double(std::string_view text);
 std::optional<std::int64_t> parse_int(std::string_view text, bool thousands = false);
+// 1 to 18 digits and nothing else: what nearly every whole number is.
+inline std::optional<std::int64_t> plain_digits(std::string_view text) {
+  constexpr std::size_t kMost = 18;
+  if (text.empty() || text.size() > kMost) return std::nullopt;
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
 
 // A time in any of the usual prints: ISO forms with ' ', 'T' or '_' before the clock, `Mar  4
 // 05:06:07`, `Mar 04 2026 05:06:07`, `03/04 05:06:07`, seconds since the epoch. nullopt for others.

@@ -1,8 +1,11 @@
 #include "common/rules/line_recipe.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "common/line/mask_widths.h"
 
 namespace logarithm {
 namespace {
@@ -10,16 +13,31 @@ namespace {
 using Reads = RecipeStep::Reads;
 using Gives = RecipeStep::Gives;
 
+// Of a dictionary's number; a longer one in quotes is a text.
+constexpr std::size_t kMostEntry = 32;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Where the bytes [begin, begin + size) lie in `body`.
+std::string_view part_of(std::string_view body, LineRecipe::Places places, std::size_t begin,
+                         std::size_t size) {
+  if (places == nullptr) return body.substr(begin, size);
+  return body.substr(places[begin], places[begin + size] - places[begin]);
+}
+
 }  // namespace
 
 std::optional<double> pair_value(std::string_view text) {
-  if (text.find(',') == std::string_view::npos) return parse_double(text);
+  // Hardly any number has a comma.
+  const auto value = parse_double(text);
+  if (value || text.find(',') == std::string_view::npos) return value;
   std::string digits(text);
   std::erase(digits, ',');
   return parse_double(digits);
 }
 
 std::optional<std::int64_t> iteration_of(std::string_view text) {
+  if (const auto plain = plain_digits(text)) return plain;
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
     if (!parse_int(text.substr(slash + 1))) return std::nullopt;
     text = text.substr(0, slash);
@@ -65,25 +83,29 @@ bool LineRecipe::take(const Step& step, const Value& value, Extraction& out) con
   return true;
 }
 
-bool LineRecipe::run_duration(const Step& step, std::string_view body, Extraction& out) const {
-  const Duration found =
-      read_duration(body.substr(step.begin, step.size), body.substr(step.begin + step.size));
+bool LineRecipe::run_duration(const Step& step, std::string_view text, std::string_view behind,
+                              Extraction& out) const {
+  const Duration found = read_duration(text, behind);
   const auto size = static_cast<std::int64_t>(found.size);
   return found.there && std::get<std::int64_t>(factors_[step.factor]) == size &&
          take(step, found.seconds, out);
 }
 
-bool LineRecipe::run(const Step& step, std::string_view body, Extraction& out) const {
-  const std::string_view text = body.substr(step.begin, step.size);
+bool LineRecipe::run(const Step& step, std::string_view body, Places places,
+                     Extraction& out) const {
+  const std::string_view text = part_of(body, places, step.begin, step.size);
   switch (step.reads) {
     case Reads::nothing: return true;
     case Reads::field: set_field(out.meta[step.pair].value, step.type, text); return true;
     case Reads::pair: return take(step, pair_value(text), out);
     case Reads::step: return take(step, parse_int(text, true), out);
-    case Reads::entry_int: return take(step, parse_int(text), out);
-    case Reads::entry_real: return take(step, parse_double(text), out);
+    case Reads::entry_int: return text.size() <= kMostEntry && take(step, parse_int(text), out);
+    case Reads::entry_real: return text.size() <= kMostEntry && take(step, parse_double(text), out);
     case Reads::small: return set_part(*out.mapping, step.part, text) == step.must;
-    case Reads::duration: return run_duration(step, body, out);
+    case Reads::duration: {
+      const auto end = static_cast<std::size_t>(text.data() - body.data()) + text.size();
+      return run_duration(step, text, body.substr(end), out);
+    }
     case Reads::scaled: {
       auto value = pair_value(text);
       if (value) *value *= std::get<double>(factors_[step.factor]);
@@ -103,9 +125,9 @@ bool LineRecipe::run(const Step& step, std::string_view body, Extraction& out) c
   return false;
 }
 
-bool LineRecipe::read(std::string_view body, Extraction& out) const {
+bool LineRecipe::read(std::string_view body, Places places, Extraction& out) const {
   for (const auto& [place, digit] : digits_) {
-    if (body[place] != digit) return false;
+    if (body[places == nullptr ? place : places[place]] != digit) return false;
   }
   out.clear();
   if (maps_) out.mapping.emplace();
@@ -114,17 +136,31 @@ bool LineRecipe::read(std::string_view body, Extraction& out) const {
     out.meta.insert(out.meta.end(), pairs_.begin(), pairs_.end());
   }
   for (const Step& step : steps_) {
-    if (!run(step, body, out)) return false;
+    if (!run(step, body, places, out)) return false;
   }
   out.severity = severity_;
   out.carry_iteration = carry_iteration_;
   if (has_callsite_) {
     out.callsite.reserve(file_size_ + 1 + line_size_);
-    out.callsite.append(body, file_begin_, file_size_).append(":");
-    out.callsite.append(body, line_begin_, line_size_);
+    out.callsite.append(part_of(body, places, file_begin_, file_size_)).append(":");
+    out.callsite.append(part_of(body, places, line_begin_, line_size_));
   }
   if (!events_.empty()) out.events = events_;
   return true;
+}
+
+LineRecipe LineRecipe::moved(Places places) const {
+  LineRecipe out = *this;
+  const auto move = [&](auto& begin, auto& size) {
+    const std::uint16_t from = places[begin];
+    size = static_cast<std::uint16_t>(places[begin + size] - from);
+    begin = from;
+  };
+  for (Step& step : out.steps_) move(step.begin, step.size);
+  for (auto& [place, digit] : out.digits_) place = places[place];
+  move(out.file_begin_, out.file_size_);
+  move(out.line_begin_, out.line_size_);
+  return out;
 }
 
 // False where a number is too large, or `found` is not what the steps give.
@@ -139,7 +175,7 @@ bool LineRecipe::pack(const std::vector<RecipeStep>& steps, const Extraction& fo
       }
       MetaPair& pair = pairs_.emplace_back(found.meta[pairs_.size()]);
       // What is read anew need not be kept.
-      if (from.reads != Reads::nothing && pair.value.index() == 2) pair.value = std::string();
+      if (from.reads != Reads::nothing) pair.value = std::int64_t{0};
       if (from.reads == Reads::nothing) continue;
     }
     Step& step = steps_.emplace_back();
@@ -231,6 +267,17 @@ void RecipeWriter::watch(std::string_view text) {
   }
 }
 
+void RecipeWriter::watch_widths(std::string_view text) {
+  if (text.data() < body_.data() || text.data() + text.size() > body_.data() + body_.size()) {
+    return forget();
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_digit(text[i])) continue;
+    watch_.note_width(static_cast<std::uint32_t>(text.data() - body_.data()) +
+                      static_cast<std::uint32_t>(i));
+  }
+}
+
 void RecipeWriter::mapping(MappingPart part, std::string_view text, bool found) {
   RecipeStep& step = add(Reads::small, text);
   step.gives = Gives::mapping;
@@ -249,7 +296,36 @@ void RecipeWriter::callsite(std::string_view file, std::string_view line) {
   recipe_.line_size_ = at_line.size;
 }
 
-std::optional<LineRecipe> RecipeWriter::finish(const Extraction& found) {
+void RecipeWriter::mark_fixed(std::string& shape) {
+  constexpr char kFree = '1';
+  std::vector<std::uint32_t> masked;
+  mask_widths(body_, masked);
+  for (const std::uint32_t place : masked) watch_.note_width(place);
+  // What begins or ends in the middle of a number has no place in a longer one.
+  const auto note_edges = [&](std::size_t begin, std::size_t size) {
+    for (const std::size_t at : {begin, begin + size}) {
+      if (at > 0 && at < body_.size() && is_digit(body_[at - 1]) && is_digit(body_[at])) {
+        watch_.note_width(static_cast<std::uint32_t>(at));
+      }
+    }
+  };
+  for (const RecipeStep& step : steps_) note_edges(step.begin, step.size);
+  note_edges(recipe_.file_begin_, recipe_.file_size_);
+  note_edges(recipe_.line_begin_, recipe_.line_size_);
+  for (std::size_t begin = 0; begin < shape.size();) {
+    std::size_t end = begin;
+    bool fixed = false;
+    for (; end < shape.size() && shape[end] == kFree; ++end) {
+      fixed = fixed || watch_.noted_width(end);
+    }
+    // The zero of 0x belongs to the number in front of it.
+    fixed = fixed || (end < shape.size() && shape[end] == '0');
+    if (fixed) shape.replace(begin, end - begin, end - begin, kFixed);
+    begin = std::max(end, begin + 1);
+  }
+}
+
+std::optional<LineRecipe> RecipeWriter::finish(const Extraction& found, std::string& shape) {
   // A mapping that names no rank is none.
   if (!usable_ || watch_.all() || recipe_.maps_ != found.mapping.has_value()) return std::nullopt;
   for (const std::uint32_t place : watch_.places()) {
@@ -257,6 +333,7 @@ std::optional<LineRecipe> RecipeWriter::finish(const Extraction& found) {
     recipe_.digits_.emplace_back(static_cast<std::uint16_t>(place), body_[place]);
   }
   if (!recipe_.pack(steps_, found)) return std::nullopt;
+  mark_fixed(shape);
   recipe_.severity_ = found.severity;
   recipe_.carry_iteration_ = found.carry_iteration;
   recipe_.events_ = found.events;

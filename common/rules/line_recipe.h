@@ -58,9 +58,17 @@ struct RecipeStep {
 // common/line/digit_shape.h) without running them.
 class LineRecipe {
  public:
+  // Where places of the body that the recipe was made of lie in another one, whose numbers have
+  // more digits or fewer; one more than it has bytes.
+  using Places = const std::uint16_t*;
+
   // Fills `out` with what the rules would find in `body`. False, with `out` unusable, when a number
   // is not what it was (too large, no iteration): then the rules must run.
-  bool read(std::string_view body, Extraction& out) const;
+  bool read(std::string_view body, Extraction& out) const { return read(body, nullptr, out); }
+  // The same in a body where what is read lies elsewhere.
+  bool read(std::string_view body, Places places, Extraction& out) const;
+  // The recipe for bodies in which all lies at `places`.
+  LineRecipe moved(Places places) const;
 
  private:
   friend class RecipeWriter;
@@ -78,10 +86,11 @@ class LineRecipe {
   };
 
   bool pack(const std::vector<RecipeStep>& steps, const Extraction& found);
-  bool run(const Step& step, std::string_view body, Extraction& out) const;
+  bool run(const Step& step, std::string_view body, Places places, Extraction& out) const;
   template <typename Value>
   bool take(const Step& step, const Value& value, Extraction& out) const;
-  bool run_duration(const Step& step, std::string_view body, Extraction& out) const;
+  bool run_duration(const Step& step, std::string_view text, std::string_view behind,
+                    Extraction& out) const;
 
   std::vector<Step> steps_;
   std::vector<MetaPair> pairs_;  // what comes out, but for the values that are read
@@ -104,6 +113,8 @@ class RecipeWriter {
   DigitWatch& watch() { return watch_; }
   // What rules made of `text` depends on its digits.
   void watch(std::string_view text);
+  // ... on how many digits its numbers have.
+  void watch_widths(std::string_view text);
 
   // A clock or a duration that begins with `text`.
   void look(std::string_view text, const Duration& found);
@@ -120,11 +131,15 @@ class RecipeWriter {
   void mapping(MappingPart part, std::string_view text, bool found);
   void callsite(std::string_view file, std::string_view line);
 
-  // The recipe, when `found` is what the rules found; nullopt when there is none.
-  std::optional<LineRecipe> finish(const Extraction& found);
+  // The recipe, when `found` is what the rules found; nullopt when there is none. Then `shape`, the
+  // body's (see common/line/digit_shape.h), is marked: a number that has to have as many digits as
+  // here is made of kFixed instead of '1'.
+  std::optional<LineRecipe> finish(const Extraction& found, std::string& shape);
+  static constexpr char kFixed = '2';
 
  private:
   RecipeStep& add(RecipeStep::Reads reads, std::string_view text);
+  void mark_fixed(std::string& shape);
 
   std::string_view body_;
   bool usable_ = true;

@@ -41,6 +41,15 @@ bool is_step(std::string_view name) {
 
 bool separates_pairs(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|'; }
 
+// Of what read_duration() may look at behind a number: ` days, 2:03:04.5`.
+std::size_t clock_size(std::string_view behind) {
+  std::size_t at = 0;
+  for (const std::string_view word : {" days, ", " day, "}) {
+    if (behind.starts_with(word)) at = word.size();
+  }
+  return std::min(behind.find_first_not_of("0123456789:.", at), behind.size());
+}
+
 bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -92,6 +101,7 @@ bool RuleRun::apply(const Rule& rule) {
   for (const auto& by_group : rule.group_severity) {
     const Text text = text_of(by_group.group);
     if (text) raise_severity(by_group.level ? by_group.level : parse_severity(*text));
+    if (text && writer_ != nullptr) writer_->watch_widths(*text);
   }
   if (rule.event) add_event(out_->events, *rule.event);
   if (rule.maps_process) take_mapping(rule);
@@ -146,7 +156,10 @@ void RuleRun::take_entry_time() {
     if (std::find(kTimes.begin(), kTimes.end(), key) == kTimes.end()) continue;
     if (auto time = parse_time(entry.text); time && time->year) {
       out_->time = time;
-      if (writer_ != nullptr) writer_->time(entry.text);
+      if (writer_ != nullptr) {
+        writer_->watch_widths(entry.text);
+        writer_->time(entry.text);
+      }
       return;
     }
     if (writer_ != nullptr && has_digit(entry.text)) writer_->forget();
@@ -209,6 +222,7 @@ void RuleRun::take_fields(const Rule& rule) {
     const Text text = text_of(*rule.time_group);
     if (text) out_->time = parse_time(*text);
     if (text && writer_ != nullptr) {
+      writer_->watch_widths(*text);
       if (out_->time) {
         writer_->time(*text);
       } else {
@@ -267,7 +281,11 @@ bool RuleRun::take_pairs(const Rule& rule) {
       // A clock is no measurement.
       value = duration.seconds && is_duration(name, *text) ? duration.seconds : std::nullopt;
       from = std::max(from, end_of(*text) + duration.size);
-      if (writer_ != nullptr) writer_->look(*text, duration);
+      if (writer_ != nullptr) {
+        writer_->watch_widths(
+            body_.substr(end_of(*text) - text->size(), text->size() + clock_size(behind)));
+        writer_->look(*text, duration);
+      }
     } else if (value && scale != 1) {
       *value *= scale;
     }

@@ -73,8 +73,14 @@ class CompiledRules final : public RuleSet {
       if (known != nullptr && known->recipe && !timed && known->recipe->read(body, out)) {
         return known->id;
       }
-      if (known == nullptr && !timed && shapes.again(shape))
-        return learn(shapes, shape, body, stream, out);
+      if (known == nullptr && !timed) {
+        const auto [loose, places] = shapes.find_loose(shape);
+        if (loose != nullptr) {
+          if (loose->recipe->read(body, places, out)) return loose->id;
+        } else if (shapes.again(shape)) {
+          return learn(shapes, shape, body, stream, out);
+        }
+      }
     }
     return run_masked(body, stream, out, timed);
   }
@@ -83,8 +89,10 @@ class CompiledRules final : public RuleSet {
     if (body.size() > ShapeMemory::kLongest) return std::nullopt;
     ShapeMemory::Shape shape;
     const auto* known = memory().find(body, number_, stream_number(stream), shape);
-    if (known == nullptr) return std::nullopt;
-    return Known{known->id, known->recipe};
+    if (known != nullptr) return Known{known->id, known->recipe};
+    const auto [loose, places] = memory().find_loose(shape);
+    if (loose == nullptr) return std::nullopt;
+    return Known{loose->id, std::make_shared<const LineRecipe>(loose->recipe->moved(places))};
   }
 
   void read_known(const Known& known, std::string_view body, std::string_view stream,
@@ -194,9 +202,16 @@ class CompiledRules final : public RuleSet {
     for (const std::uint16_t number : of_line_.find_shape(body)) current.apply(rules_[number]);
     current.finish();
     const TemplateId id = template_of(body);
-    auto recipe = writer.finish(out);
-    shapes.put(shape, id,
-               recipe ? std::make_shared<const LineRecipe>(std::move(*recipe)) : nullptr);
+    std::string marked(shape.text);
+    auto found = writer.finish(out, marked);
+    auto recipe = found ? std::make_shared<const LineRecipe>(std::move(*found)) : nullptr;
+    const bool loose = recipe && shape.loose != 0 && marked.find('1') != std::string::npos;
+    if (loose) {
+      shapes.put_loose(shape, std::move(marked), id, std::move(recipe));
+    } else {
+      if (shape.loose != 0 && !shape.loose_known) shapes.put_loose(shape, "", id, nullptr);
+      shapes.put(shape, id, std::move(recipe));
+    }
     return id;
   }
 

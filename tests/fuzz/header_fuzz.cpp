@@ -68,7 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(within(header->file_line, text));
   for (std::size_t i = 0; i < header->field_count; ++i) {
     check(within(header->fields[i].value, text));
-    header->fields[i].typed();
+    logarithm::MetaValue value;
+    header->fields[i].put(value);
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/line/line_memory.h"
 #include "common/line/stream_parser.h"
 #include "common/rules/rule_set.h"
 #include "tests/support/forgetful_rules.h"
@@ -225,6 +226,84 @@ TEST_CASE("Line memory: streams of mixed lines in any state give what they give 
       if (random() % 24 == 0) pair.restart();
     }
     pair.flush(StreamParser::Flush::closed, at);
+  }
+}
+
+TEST_CASE("Line memory: it tells what it holds, what it found and what it replaced") {
+  const LineMemoryCounters before = line_memory_counters();
+  const std::string line = "2026-03-04 05:06:07 INFO a.py:12 text";
+  std::uint64_t with_memory = 0;
+  {
+    LineMemory memory;
+    with_memory = line_memory_counters().bytes;
+    CHECK(with_memory > before.bytes);
+    LineMemory::Shape shape;
+    LogHeader header;
+    CHECK(memory.find(line, 1, shape, header) == nullptr);
+    CHECK_FALSE(shape.worth_it);
+    CHECK(memory.find(line, 1, shape, header) == nullptr);
+    REQUIRE(shape.worth_it);
+    memory.put(shape, LineReading::make(line, UnwrapMode(), KnownHosts()));
+    CHECK(memory.find("2027-01-31 23:59:59 INFO a.py:99 text", 1, shape, header) != nullptr);
+    LineMemoryCounters now = line_memory_counters();
+    CHECK(now.entries == before.entries + 1);
+    CHECK(now.bytes > with_memory + line.size());
+    CHECK(now.hits == before.hits + 1);
+    CHECK(now.misses == before.misses + 2);
+    CHECK(now.replaced == before.replaced);
+    // More shapes than there is room for.
+    for (std::uint64_t context = 2; context < 20'000; ++context) {
+      memory.find("text", context, shape, header);
+      memory.put(shape, std::nullopt);
+    }
+    now = line_memory_counters();
+    CHECK(now.entries == before.entries + 4096);
+    CHECK(now.replaced > before.replaced + 10'000);
+    // None of them was of use: a shape has to come more often now.
+    memory.find("word", 1, shape, header);
+    memory.find("word", 1, shape, header);
+    CHECK_FALSE(shape.worth_it);
+    for (int i = 0; i < 8; ++i) memory.find("word", 1, shape, header);
+    CHECK(shape.worth_it);
+  }
+  CHECK(line_memory_counters().entries == before.entries);
+  CHECK(line_memory_counters().bytes == before.bytes);
+  CHECK(line_memory_counters().misses > before.misses + 2);
+}
+
+TEST_CASE("Line reading: times of the usual form are read as their reader reads them") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto read = [](std::string_view text, LogHeader& header) {
+    const auto found = parse_header(text);
+    if (found) header = *found;
+    return found.has_value();
+  };
+  for (const char* shape :
+       {"2026-03-04 05:06:07 INFO text", "2026/03/04T05:06:07.448120 INFO text",
+        "[2026-03-04 05:06:07,448] [INFO] text", "2026-03-04 05:06:07 +0100 INFO text",
+        "2026-03-04 05:06:07.448-0800 INFO text", "2026-03-04 05:06:07 PM INFO text",
+        "2026-03-04 05:06:07.448.120 INFO text", "2026-03-04 05:06:07.448123456789 INFO text"}) {
+    const auto reading = LineReading::make(shape, UnwrapMode(), KnownHosts());
+    if (!reading) continue;
+    for (int i = 0; i < 400; ++i) {
+      std::string line = shape;
+      for (std::size_t k = 0; k < line.size(); ++k) {
+        if (!is_digit(line[k]) || random() % 3 == 0) continue;
+        const bool second = k > 0 && is_digit(line[k - 1]);
+        line[k] = static_cast<char>('0' + random() % (second ? 10 : 3));
+      }
+      CAPTURE(line);
+      LogHeader quick, plain;
+      if (!reading->read(line, quick)) continue;
+      REQUIRE(read(line, plain));
+      REQUIRE(quick.time.has_value() == plain.time.has_value());
+      if (!quick.time) continue;
+      CHECK(as_utc(*quick.time, kNoon) == as_utc(*plain.time, kNoon));
+      CHECK(quick.time->utc_offset_minutes == plain.time->utc_offset_minutes);
+      CHECK(quick.time->nanos == plain.time->nanos);
+    }
   }
 }
 

@@ -152,6 +152,69 @@ TEST_CASE("Backtracker: digits whose values it does not look at may be any other
   CHECK(watched > 500);
 }
 
+TEST_CASE("Backtracker: numbers whose widths it does not look at may have any") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  PatternMaker maker(random);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  int free = 0, fixed = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const std::string pattern = maker.alternation(3);
+    CAPTURE(pattern);
+    if (!RE2(pattern, RE2::Latin1).ok()) continue;
+    const auto fast = Backtracker::compile(pattern, false, groups_of(pattern));
+    if (!fast) continue;
+    for (int k = 0; k < 8; ++k) {
+      std::string text;
+      for (unsigned i = 0; i < random() % 12; ++i) text.push_back("abc1122E .-"[random() % 11]);
+      CAPTURE(text);
+      DigitWatch watch;
+      Places places;
+      const auto outcome = fast->search(text, 0, places, watch);
+      if (outcome == Backtracker::Outcome::gave_up || watch.all()) continue;
+      for (int other = 0; other < 4; ++other) {
+        // The text with other numbers, and where its bytes went.
+        std::string wide;
+        std::vector<std::int32_t> to(text.size() + 1, -1);
+        for (std::size_t i = 0; i < text.size();) {
+          to[i] = static_cast<std::int32_t>(wide.size());
+          if (!is_digit(text[i])) {
+            wide += text[i++];
+            continue;
+          }
+          bool noted = false;
+          std::size_t end = i;
+          for (; end < text.size() && is_digit(text[end]); ++end) {
+            noted = noted || watch.noted_width(end);
+          }
+          ++(noted ? fixed : free);
+          for (std::size_t n = noted ? 0 : 1 + random() % 4; n > 0; --n) {
+            wide += static_cast<char>('0' + random() % 10);
+          }
+          for (; i < end; ++i) {
+            if (!noted) continue;
+            to[i] = static_cast<std::int32_t>(wide.size());
+            wide += text[i];
+          }
+        }
+        to[text.size()] = static_cast<std::int32_t>(wide.size());
+        CAPTURE(wide);
+        Places found;
+        const auto again = fast->search(wide, 0, found);
+        if (again == Backtracker::Outcome::gave_up) continue;
+        REQUIRE(outcome == again);
+        if (outcome != Backtracker::Outcome::match) continue;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          CHECK(found[i] == (places[i] < 0 ? -1 : to[static_cast<std::size_t>(places[i])]));
+        }
+      }
+    }
+  }
+  CHECK(free > 2000);
+  CHECK(fixed > 2000);
+}
+
 TEST_CASE("Backtracker: what it does not know it refuses") {
   for (const char* pattern : {"(?m)^a", "\\pL", "(?U)a+", "\\Qa\\E", "(a*)*", "(?:a?){3}",
                               "[[:digit:]]", "a{1001}", "\xC3\xA9"}) {

@@ -97,6 +97,26 @@ std::string other_digits(std::string text, std::mt19937& random) {
   return text;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Other digits, and numbers of other widths: some of them, most of them, or very long ones.
+std::string other_widths(const std::string& text, std::mt19937& random) {
+  std::string out;
+  const unsigned kind = random() % 4;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_digit(text[i])) {
+      out += text[i];
+      continue;
+    }
+    const bool first = i == 0 || !is_digit(text[i - 1]);
+    if (kind != 0 || first || random() % 3 != 0) out += static_cast<char>('0' + random() % 10);
+    const bool longer = random() % (kind == 1 ? 2 : 5) == 0;
+    const auto more = !longer ? 0 : kind == 3 ? random() % 24 : 1 + random() % 3;
+    for (auto k = more; k > 0; --k) out += static_cast<char>('0' + random() % 10);
+  }
+  return out;
+}
+
 // Reads `body` often enough for its shape to be known.
 void teach(const RuleSet& rules, const std::string& body) {
   Extraction found;
@@ -123,6 +143,49 @@ TEST_CASE("Recipes: what a line of a known shape gives is what the rules find, f
   }
 }
 
+TEST_CASE("Recipes: numbers of other widths give what the rules find") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto rules = build(RuleSet::shipped());
+  for (const std::string& body : bodies()) {
+    for (int i = 0; i < 24; ++i) {
+      const std::string other = i < 3 ? body : other_widths(body, random);
+      CAPTURE(body);
+      CAPTURE(other);
+      Extraction quick, plain;
+      CHECK(rules->read(other, "stdout", quick) == template_of(other));
+      rules->apply(other, "stdout", plain);
+      check_same(quick, plain);
+    }
+  }
+}
+
+TEST_CASE("Recipes: a pattern that counts digits decides line by line") {
+  const auto rules = build(R"(rules:
+  - name: code
+    match: '^code (?P<code>\d{3}) of (?P<all>\d+)'
+    fields: {code: int, all: int}
+  - name: middle
+    match: '^id \d(?P<rest>\d*) (?P<n>\d+)'
+    fields: {rest: int, n: int}
+)");
+  teach(*rules, "code 123 of 12");
+  teach(*rules, "id 12 7");
+  Extraction found;
+  rules->read("code 999 of 4711", "stdout", found);
+  REQUIRE(found.meta.size() == 2);
+  CHECK(std::get<std::int64_t>(found.meta[1].value) == 4711);
+  for (const char* other : {"code 12 of 12", "code 1234 of 12"}) {
+    rules->read(other, "stdout", found);
+    CHECK(found.meta.empty());
+  }
+  rules->read("id 345 78", "stdout", found);
+  REQUIRE(found.meta.size() == 2);
+  CHECK(std::get<std::int64_t>(found.meta[0].value) == 45);
+  CHECK(std::get<std::int64_t>(found.meta[1].value) == 78);
+}
+
 TEST_CASE("Recipes: bodies that any rule could read give what the rules find") {
   const auto seed = std::random_device{}();
   CAPTURE(seed);
@@ -135,8 +198,9 @@ TEST_CASE("Recipes: bodies that any rule could read give what the rules find") {
     std::string body = a.substr(0, random() % (a.size() + 1)) + b.substr(b.size() / 2);
     if (!body.empty()) body[random() % body.size()] = " 0x1,:|={}'\"\\(-e."[random() % 17];
     teach(*rules, body);
-    for (int i = 0; i < 4; ++i) {
-      const std::string other = other_digits(body, random);
+    for (int i = 0; i < 8; ++i) {
+      const std::string other =
+          i % 2 == 0 ? other_digits(body, random) : other_widths(body, random);
       CAPTURE(other);
       Extraction quick, plain;
       CHECK(rules->read(other, "stdout", quick) == template_of(other));
