@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -294,13 +295,21 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: configured globs give attributes by the u
   const Discovered found = scan();
 
   REQUIRE(found.targets.size() == 3);
-  CHECK(found.targets[0].job == "run7");
-  CHECK(found.targets[0].rank == 3);
-  CHECK(found.targets[0].name == "stdout");
-  CHECK(found.targets[0].rank_source == "path");
-  CHECK(found.targets[1].job == "_host");
-  CHECK(found.targets[1].name == dir.file("host/agent.log"));
-  CHECK(!found.targets[2].rank);
+  const auto target = [&](const std::string& name) {
+    const auto at =
+        std::find_if(found.targets.begin(), found.targets.end(),
+                     [&](const FollowTarget& one) { return one.path == dir.file(name); });
+    REQUIRE(at != found.targets.end());
+    return *at;
+  };
+  const FollowTarget named = target("x/rank-3.out"), host = target("host/agent.log");
+  CHECK(named.job == "run7");
+  CHECK(named.rank == 3);
+  CHECK(named.name == "stdout");
+  CHECK(named.rank_source == "path");
+  CHECK(host.job == "_host");
+  CHECK(host.name == dir.file("host/agent.log"));
+  CHECK(!target("x/other.out").rank);
   REQUIRE(found.not_captured.size() == 1);
   CHECK(found.not_captured[0].what == dir.file("x/other.out"));
   CHECK(found.not_captured[0].reason.find("does not match `path`") != std::string::npos);
