@@ -432,6 +432,7 @@ class BacktrackRun {
         }
         case Entry::Kind::take_more: {
           at = entry.at;
+          note_counted(entry.step, at - 1, at);  // the byte that brought it here
           if (!take_more(program_.steps_[entry.step], entry.step, at, entry.bound)) continue;
           number = entry.step + 1;
           return true;
