@@ -2,7 +2,7 @@
 build_packages="g++ cmake ninja-build ccache mold pkg-config libboost1.81-dev nlohmann-json3-dev libre2-dev
   libsqlite3-dev libspdlog-dev libfmt-dev doctest-dev libyaml-cpp-dev libzstd-dev libssl-dev
   libcli11-dev python3"
-test_packages="python3-torch sqlite3 procps systemd libbenchmark-dev"
+test_packages="python3-torch sqlite3 procps systemd libbenchmark-dev libfaketime"
 ci_packages="clang-16 libclang-rt-16-dev clang-format-14"
 
 # need_packages NAME...: installs those that are missing; without the right to, says which and exits 1.
