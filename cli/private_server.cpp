@@ -1,7 +1,6 @@
 #include "cli/private_server.h"
 
 #include <stdlib.h>
-#include "common/base/clock.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -68,20 +68,19 @@ class CompareVerb final : public Verb {
     auto body = source->api.get(job_path(job, "compare"), *params);
     if (!body.ok()) return fail(body.error());
     const int status = print(*output, *body, options);
-    if (status != kExitOk || *output != Output::text) return status;
-    const auto answer = parse_answer(*body, "departures");
-    if (answer.ok() && member(*answer, "ranks").empty()) {
+    if (status == kExitOk && *output == Output::text && empty_) {
       say_nothing_found(*source, job, "lines of ranks");
     }
     return status;
   }
 
  private:
-  int print(Output output, const std::string& body, const Options& options) const {
+  int print(Output output, const std::string& body, const Options& options) {
     auto answer = parse_answer(body, "departures");
     if (!answer.ok()) return fail(answer.error());
     const auto rows = answer->find("rows");
     const bool pair = rows != answer->end() && rows->is_array();
+    empty_ = member(*answer, "ranks").empty();
     StdoutWriter out;
     if (output == Output::json) out.write(body + "\n");
     if (output == Output::text) {
@@ -94,7 +93,7 @@ class CompareVerb final : public Verb {
       if (output == Output::raw && item.is_object()) out.write(raw_row(item) + "\n");
     }
     if (!out.finish()) return kExitFailure;
-    if (output == Output::text && !member(*answer, "ranks").empty()) {
+    if (output == Output::text && !empty_) {
       std::fprintf(stderr, "%s\n", compare_summary(*answer).c_str());
     }
     warn_incomplete(*answer);
@@ -106,7 +105,7 @@ class CompareVerb final : public Verb {
   std::string against_job_;
   std::uint64_t limit_ = 0, context_ = 0;
   std::int32_t against_attempt_ = 0;
-  bool all_ = false, consensus_ = false, first_only_ = false;
+  bool all_ = false, consensus_ = false, first_only_ = false, empty_ = false;
   Filters filters_;
   FileOptions files_;
 };
