@@ -15,6 +15,15 @@ void use_events(FollowFixture& f) {
   f.options.poll = f.options.poll_unwatched = std::chrono::hours(1);
 }
 
+// app-0.log and app-1.log, followed by their directory's events.
+void follow_two_files(FollowFixture& f) {
+  use_events(f);
+  f.append("app-0.log", "");
+  f.append("app-1.log", "");
+  f.glob("app");
+  f.run();
+}
+
 }  // namespace
 
 TEST_CASE("DirWatcher: a directory tells one write until it is armed, and all that is removed") {
@@ -48,11 +57,7 @@ TEST_CASE("DirWatcher: a directory tells one write until it is armed, and all th
 
 TEST_CASE("Follow: in an awake directory every line of every file comes") {
   FollowFixture f;
-  use_events(f);
-  f.append("app-0.log", "");
-  f.append("app-1.log", "");
-  f.glob("app");
-  f.run();
+  follow_two_files(f);
   for (int i = 0; i < 30; ++i) {
     f.append("app-0.log", numbered(10 * i, 10));
     if (i % 10 == 5) f.append("app-1.log", "of one that is quiet mostly\n");
@@ -65,11 +70,7 @@ TEST_CASE("Follow: in an awake directory every line of every file comes") {
 
 TEST_CASE("Follow: a directory that was awake sleeps again, and wakes for the next line") {
   FollowFixture f;
-  use_events(f);
-  f.append("app-0.log", "");
-  f.append("app-1.log", "");
-  f.glob("app");
-  f.run();
+  follow_two_files(f);
   std::size_t lines = 0;
   for (const int seconds : {0, 1, 2, 5, 60}) {
     for (int second = 0; second < seconds; ++second) f.run(std::chrono::seconds(1));
