@@ -99,8 +99,8 @@ class SteppedClock:
             file.write(f"{seconds:+d}\n")
         os.rename(self.path + ".new", self.path)
 
-    def environment(self):
-        return dict(os.environ, LD_PRELOAD=self.library(), FAKETIME_TIMESTAMP_FILE=self.path,
+    def environment(self, base):
+        return dict(base, LD_PRELOAD=self.library(), FAKETIME_TIMESTAMP_FILE=self.path,
                     FAKETIME_CACHE_DURATION="1", FAKETIME_DONT_FAKE_MONOTONIC="1",
                     NO_FAKE_STAT="1", FAKETIME_NO_CACHE="0")
 
@@ -120,6 +120,7 @@ class Cluster:
         self.address = None
         self.agents_address = None  # where agents connect, when not to the aggregator itself
         self.clocks = {}  # of the programs that have one of their own: see SteppedClock
+        self.state_home = self.path("state-home")  # the agent takes no runs of the one who tests
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)
@@ -153,7 +154,8 @@ class Cluster:
         return self
 
     def environment_of(self, name):
-        return self.clocks[name].environment() if name in self.clocks else None
+        ours = dict(os.environ, XDG_STATE_HOME=self.state_home)
+        return self.clocks[name].environment(ours) if name in self.clocks else ours
 
     def get(self, path, **parameters):
         """GET /api/v1<path> as JSON."""

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """`logarithm run`: the same output and status as without it, and the agent has every byte."""
-import contextlib
 import fcntl
 import os
 import pty
@@ -265,12 +264,8 @@ class Run(unittest.TestCase):
     def agent(self, own_runs):
         with open(self.cluster.config, "w", encoding="utf-8") as file:
             file.write(f"discover:\n  runs: {'true' if own_runs else 'false'}\n")
-        with contextlib.ExitStack() as stack:
-            old = os.environ.get("XDG_STATE_HOME")
-            os.environ["XDG_STATE_HOME"] = self.state
-            stack.callback(lambda: os.environ.__setitem__("XDG_STATE_HOME", old) if old
-                           else os.environ.pop("XDG_STATE_HOME"))
-            self.cluster.start_agent()
+        self.cluster.state_home = self.state
+        self.cluster.start_agent()
 
     def texts(self, job):
         lines = self.cluster.get(f"/jobs/{job}/lines", limit=10000, direction="forward")["lines"]
