@@ -59,6 +59,7 @@ def plain_status(code):
 class Run(unittest.TestCase):
     def setUp(self):
         self.state = tempfile.mkdtemp(prefix="lgr-run-")
+        self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
         self.environment = dict(os.environ, XDG_STATE_HOME=self.state)
         for name in list(self.environment):
             if name.startswith("LOGARITHM_"):
