@@ -8,11 +8,20 @@
 namespace logarithm {
 namespace {
 
-constexpr std::uint8_t kStateVersion = 2;
+constexpr std::uint8_t kStateVersion = 3;
+constexpr std::uint8_t kWithoutLanes = 2;  // is read too
 constexpr std::size_t kMaxCallsite = 1024;
 constexpr std::size_t kMaxText = 8192;
 constexpr std::uint8_t kMaxKind = static_cast<std::uint8_t>(OpenRecord::Kind::arguments);
 constexpr std::uint8_t kMaxParked = 64;
+
+// Of all numbers: what is too large wraps around, and back.
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
 
 class Writer {
  public:
@@ -27,6 +36,23 @@ class Writer {
   void optional(const std::optional<T>& value) {
     number<std::uint8_t>(value ? 1 : 0);
     if (value) number<T>(*value);
+  }
+  // Seven bits a byte, the lowest first; small ones of either sign are short.
+  void difference(std::int64_t value) {
+    auto bits = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+    for (; bits > 0x7F; bits >>= 7) out.push_back(static_cast<char>(bits | 0x80));
+    out.push_back(static_cast<char>(bits));
+  }
+  void lanes(const ParserState& state) {
+    const auto& entries = state.lane_iterations.entries();
+    number(static_cast<std::uint16_t>(entries.size()));
+    std::int64_t lane = 0, iteration = state.iteration.value_or(0);
+    for (const auto& [next_lane, next_iteration] : entries) {
+      difference(next_lane - lane);
+      difference(minus(next_iteration, iteration));
+      lane = next_lane;
+      iteration = next_iteration;
+    }
   }
   void text(std::string_view value, std::size_t most = kMaxCallsite) {
     value = value.substr(0, most);
@@ -85,6 +111,29 @@ class Reader {
   template <typename T>
   void optional(std::optional<T>& value) {
     if (small(1) == 1) value = number<T>();
+  }
+  std::int64_t difference() {
+    std::uint64_t bits = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto byte = number<std::uint8_t>();
+      bits |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+      if (byte <= 0x7F) {
+        return static_cast<std::int64_t>(bits >> 1) ^ -static_cast<std::int64_t>(bits & 1);
+      }
+    }
+    bad_ = true;
+    return 0;
+  }
+  void lanes(ParserState& state) {
+    const auto count = number<std::uint16_t>();
+    if (count > LaneIterations::kMost) bad_ = true;
+    std::int64_t lane = 0, iteration = state.iteration.value_or(0);
+    for (std::size_t i = 0; i < count && !bad_; ++i) {
+      lane = plus(lane, difference());
+      iteration = plus(iteration, difference());
+      if (lane < INT32_MIN || lane > INT32_MAX) bad_ = true;
+      if (!bad_) state.lane_iterations.set(static_cast<std::int32_t>(lane), iteration);
+    }
   }
   std::string text(std::size_t most = kMaxCallsite) {
     const auto size = number<std::uint16_t>();
@@ -179,13 +228,15 @@ std::string encode_state(const ParserState& state) {
   w.number(static_cast<std::uint8_t>(state.parked.size()));
   for (const OpenRecord& record : state.parked) write_record(w, record);
   w.optional(state.boot);
+  w.lanes(state);
   return std::move(w.out);
 }
 
 Result<ParserState> decode_state(std::string_view bytes) {
   ParserState state;
   Reader r(bytes);
-  if (r.number<std::uint8_t>() != kStateVersion) {
+  const auto version = r.number<std::uint8_t>();
+  if (version != kStateVersion && version != kWithoutLanes) {
     return Error(ErrorCode::corrupt, "parser state of an unknown version");
   }
   r.optional(state.iteration);
@@ -198,6 +249,7 @@ Result<ParserState> decode_state(std::string_view bytes) {
   state.parked.resize(r.small(kMaxParked));
   for (OpenRecord& record : state.parked) read_record(r, record);
   r.optional(state.boot);
+  if (version != kWithoutLanes) r.lanes(state);
   // Times that never were: differences of them must not overflow.
   const bool possible = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
                         sane(state.record) &&

@@ -9,6 +9,7 @@
 
 #include "common/base/result.h"
 #include "common/line/file_line.h"
+#include "common/line/lane_iterations.h"
 #include "common/line/line.h"
 #include "common/line/unwrap.h"
 #include "common/line/weak_evidence.h"
@@ -60,6 +61,7 @@ struct OpenPiece {
 // What a parser carries from line to line; together with the position it is all a successor needs.
 struct ParserState {
   std::optional<std::int64_t> iteration;           // carried
+  LaneIterations lane_iterations;                  // ... by those who say who they are
   std::optional<UnixNanos> last_time;              // the newest parsed time, as order time
   UnixNanos last_time_observed = 0;                // when that line was observed
   std::optional<std::int32_t> utc_offset_minutes;  // estimated

@@ -132,7 +132,10 @@ OpenRecord& record_of(ParserState& state, std::optional<std::int32_t> rank) {
                                   [&](const OpenRecord& record) { return record.rank == rank; });
   if (found != parked.end()) {
     std::swap(state.record, *found);
-    if (!open) parked.erase(found);
+    if (!open) {
+      if (found + 1 != parked.end()) std::swap(*found, parked.back());
+      parked.pop_back();
+    }
     return state.record;
   }
   if (open) parked.push_back(std::move(state.record));

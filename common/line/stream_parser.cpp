@@ -224,12 +224,12 @@ class Parser final : public StreamParser, private Intake::Sink {
     line.flags |= line_flag::glued;
     state_.writers[static_cast<std::size_t>(origin.output)] = piece.writer;
     extract(line, text);
-    take_found(line);
+    take_found(line, piece.writer.lane);
     set_order_time(line, found_.time, context_, state_);
     line.head = piece.head;
     if (piece.writer.rank) take_rank(line, *piece.writer.rank);
     inherit_fields(line, piece.severity, piece.callsite);
-    carry_iteration(line);
+    carry_iteration(line, piece.writer.lane);
   }
 
   // Reads the wrappers in front of `text`, and gives the line what they say.
@@ -312,7 +312,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     }
     facts.has_iteration = found_.iteration.has_value();
     facts.stands_alone = wrapped_.message || found_.time.has_value();
-    take_found(line);
+    take_found(line, facts.rank);
     if (header != nullptr) add_header_fields(line, *header);
     const std::optional<PrintedTime>& own =
         header != nullptr && header->time ? header->time : std::as_const(found_.time);
@@ -323,7 +323,7 @@ class Parser final : public StreamParser, private Intake::Sink {
       set_order_time(line, own, context_, state_);
     }
     if (join_record(line, facts, record) == Joined::complete) take_record(line, record.text);
-    carry_iteration(line);
+    carry_iteration(line, facts.rank);
   }
 
   void take_rank(Line& line, std::int32_t rank) {
@@ -394,7 +394,7 @@ class Parser final : public StreamParser, private Intake::Sink {
     line.template_id = known->body.id;
   }
 
-  void take_found(Line& line) {
+  void take_found(Line& line, std::optional<std::int32_t> lane) {
     if (found_.empty()) return;
     if (found_.severity) line.severity = std::max(line.severity, *found_.severity);
     // What a rule found under the same name says more than a wrapper.
@@ -416,12 +416,20 @@ class Parser final : public StreamParser, private Intake::Sink {
       out_->mappings.push_back({line.offset, std::move(*found_.mapping)});
     }
     line.iteration = found_.iteration;
-    if (found_.iteration && found_.carry_iteration) state_.iteration = found_.iteration;
+    if (found_.iteration && found_.carry_iteration) {
+      state_.iteration = found_.iteration;
+      if (lane) {
+        state_.lane_iterations.set(*lane, *found_.iteration);
+      } else {
+        state_.lane_iterations.clear();
+      }
+    }
   }
 
-  void carry_iteration(Line& line) {
+  void carry_iteration(Line& line, std::optional<std::int32_t> lane) {
     if (line.iteration || !state_.iteration) return;
-    line.iteration = state_.iteration;
+    const auto own = lane ? state_.lane_iterations.of(*lane) : std::nullopt;
+    line.iteration = own ? own : state_.iteration;
     line.flags |= line_flag::derived_iteration;
   }
 

@@ -286,8 +286,9 @@ bool trace_unwrap(std::string_view text, const UnwrapMode& mode, KnownHosts& hos
 }
 
 bool repeat_unwrap(std::string_view text, const std::vector<UnwrapStep>& steps, Wrapped& out) {
-  thread_local Layer layer;
   out.clear();
+  if (steps.empty()) return true;
+  thread_local Layer layer;
   Merge merge(out);
   for (const UnwrapStep& step : steps) {
     layer.clear();
@@ -295,7 +296,7 @@ bool repeat_unwrap(std::string_view text, const std::vector<UnwrapStep>& steps, 
     if (step.same_rank && layer.rank != out.rank) return false;
     merge.take(layer);
   }
-  if (!steps.empty()) merge.finish();
+  merge.finish();
   return true;
 }
 

@@ -24,10 +24,11 @@ struct Rule {
     FieldType type = FieldType::string;
     bool point = false;
   };
-  // `name` is what the first group that took part captured.
+  // `name` is what the first group that took part captured; without a type, what that is in the
+  // parsed body, else a text.
   struct First {
     std::string name;
-    std::vector<std::pair<std::size_t, FieldType>> groups;
+    std::vector<std::pair<std::size_t, std::optional<FieldType>>> groups;
     bool point = false;
   };
   struct GroupSeverity {

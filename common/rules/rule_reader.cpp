@@ -258,11 +258,11 @@ class RuleReader {
     }
   }
 
-  FieldType type_of(std::size_t group) const {
+  std::optional<FieldType> type_of(std::size_t group) const {
     for (const auto& field : rule_.fields) {
       if (field.group == group) return field.type;
     }
-    return FieldType::string;
+    return std::nullopt;
   }
 
   bool contains_field(const std::string& name) const {

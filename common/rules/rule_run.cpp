@@ -212,8 +212,13 @@ void RuleRun::take_fields(const Rule& rule) {
     for (const auto& [group, type] : first.groups) {
       const Text text = text_of(group);
       if (!text) continue;
-      if (add_meta(first.name, field_value(type, *text), first.point) && writer_ != nullptr) {
-        writer_->give(Reads::field, *text, first.name, type);
+      if (!type && group >= Rule::kParsedKey) {
+        take_entry(*keys_[group - Rule::kParsedKey], first.name, first.point);
+      } else {
+        const FieldType as = type.value_or(FieldType::string);
+        if (add_meta(first.name, field_value(as, *text), first.point) && writer_ != nullptr) {
+          writer_->give(Reads::field, *text, first.name, as);
+        }
       }
       break;
     }
@@ -324,39 +329,41 @@ void RuleRun::give_pair(std::string_view text, std::string_view name, bool step,
 // All of a parsed body that is no declared field.
 bool RuleRun::take_entries(const Rule& rule) {
   if (rule.parse == Rule::Parse::none) return false;
-  for (DictEntry& entry : entries_) {
+  for (const DictEntry& entry : entries_) {
     const std::string name = metric_name(entry.key);
-    const bool whole = entry.number && std::holds_alternative<std::int64_t>(entry.value);
-    const bool plain = !name.empty() && name != "iteration";
-    if (writer_ == nullptr) {
-      if (plain) add_meta(name, std::move(entry.value), is_point(rule, name));
-      continue;
-    }
-    if (has_digit(entry.key)) writer_->forget();
-    const bool added = plain && add_meta(name, entry.value, is_point(rule, name));
-    if (entry.number) {
-      if (!whole) writer_->look(Reads::entry_int, entry.text, false);
-      const Reads reads = whole ? Reads::entry_int : Reads::entry_real;
-      if (added) {
-        writer_->give(reads, entry.text, name);
-      } else {
-        writer_->look(reads, entry.text, true);
-      }
-      continue;
-    }
-    // A text that is no number, or a truth value.
-    if (has_digit(entry.text)) {
-      writer_->look(Reads::entry_int, entry.text, false);
-      writer_->look(Reads::entry_real, entry.text, false);
-    }
-    if (!added) continue;
-    if (std::get<std::string>(entry.value) == entry.text) {
-      writer_->give(Reads::field, entry.text, name);
-    } else {
-      writer_->give(name, entry.value);
-    }
+    if (writer_ != nullptr && has_digit(entry.key)) writer_->forget();
+    const bool named = !name.empty() && name != "iteration";
+    take_entry(entry, named ? name : std::string(), is_point(rule, name));
   }
   return true;
+}
+
+// Without a name: it is looked at only.
+void RuleRun::take_entry(const DictEntry& entry, const std::string& name, bool point) {
+  const bool added = !name.empty() && add_meta(name, entry.value, point);
+  if (writer_ == nullptr) return;
+  if (entry.number) {
+    const bool whole = std::holds_alternative<std::int64_t>(entry.value);
+    if (!whole) writer_->look(Reads::entry_int, entry.text, false);
+    const Reads reads = whole ? Reads::entry_int : Reads::entry_real;
+    if (added) {
+      writer_->give(reads, entry.text, name);
+    } else {
+      writer_->look(reads, entry.text, true);
+    }
+    return;
+  }
+  // A text that is no number, or a truth value.
+  if (has_digit(entry.text)) {
+    writer_->look(Reads::entry_int, entry.text, false);
+    writer_->look(Reads::entry_real, entry.text, false);
+  }
+  if (!added) return;
+  if (std::get<std::string>(entry.value) == entry.text) {
+    writer_->give(Reads::field, entry.text, name);
+  } else {
+    writer_->give(name, entry.value);
+  }
 }
 
 bool RuleRun::is_point(const Rule& rule, std::string_view name) const {

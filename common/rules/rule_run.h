@@ -39,6 +39,7 @@ class RuleRun {
   void give_pair(std::string_view text, std::string_view name, bool step, const Duration& duration,
                  double scale);
   bool take_entries(const Rule& rule);
+  void take_entry(const DictEntry& entry, const std::string& name, bool point);
   bool is_point(const Rule& rule, std::string_view name) const;
   bool add_meta(std::string_view key, MetaValue value, bool point);
   void raise_severity(std::optional<Severity> severity);

@@ -8,6 +8,9 @@ namespace {
 ParserState full_state() {
   ParserState state;
   state.iteration = -7;
+  state.lane_iterations.set(3, INT64_MAX);
+  state.lane_iterations.set(-2'000'000'000, INT64_MIN);
+  state.lane_iterations.set(2'000'000'000, 5);
   state.last_time = 1'796'011'892'336'086'000;
   state.last_time_observed = 5;
   state.utc_offset_minutes = -345;
@@ -37,6 +40,7 @@ TEST_CASE("Parser state: is read back as it was written") {
   REQUIRE(read.ok());
   CHECK(encode_state(*read) == encode_state(state));
   CHECK(read->iteration == -7);
+  CHECK(read->lane_iterations.entries() == state.lane_iterations.entries());
   CHECK(read->record.callsite == "train.py:88");
   CHECK(read->record.rank == 12);
   CHECK(read->record.text == "Traceback\n  x");
@@ -46,6 +50,27 @@ TEST_CASE("Parser state: is read back as it was written") {
   CHECK(read->boot == 7);
   CHECK(read->piece->head == 9);
   CHECK(encode_state(*decode_state(encode_state(ParserState()))) == encode_state(ParserState()));
+}
+
+TEST_CASE("Parser state: what the version before wrote is read, without lanes") {
+  ParserState state = full_state();
+  state.lane_iterations.clear();
+  std::string bytes = encode_state(state);
+  bytes.resize(bytes.size() - 2);  // how many lanes
+  bytes[0] = 2;
+  const auto read = decode_state(bytes);
+  REQUIRE(read.ok());
+  CHECK(encode_state(*read) == encode_state(state));
+}
+
+TEST_CASE("Parser state: a thousand ranks in one stream cost a few bytes each") {
+  ParserState state;
+  state.iteration = 1'000'000;
+  for (std::int32_t lane = 0; lane < 5000; ++lane) {
+    state.lane_iterations.set(lane, 1'000'000 - lane % 3);
+  }
+  CHECK(state.lane_iterations.entries().size() == LaneIterations::kMost);
+  CHECK(encode_state(state).size() < 3 * LaneIterations::kMost);
 }
 
 TEST_CASE(

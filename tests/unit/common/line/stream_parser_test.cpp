@@ -169,6 +169,32 @@ TEST_CASE("Stream parser: case 24: late bytes are glued, inherit, and a new head
   CHECK(lines[1].head == lines[1].offset);
 }
 
+TEST_CASE("Stream parser: ranks that share a stream inherit each its own iteration") {
+  const char* yaml =
+      "rules: [{name: i, match: '^it (?P<step>\\d+)', fields: {step: int}, carry: [step]}]";
+  Stream s({}, yaml);
+  const auto ask = [&](std::string_view text) {
+    s.out.lines.clear();
+    s.feed(text);
+    REQUIRE(!s.out.lines.empty());
+    return s.out.lines.back().iteration;
+  };
+  CHECK(ask("[rank0]: it 12\n[rank1]: it 10\n[rank1]: slow\n") == 10);
+  CHECK(ask("[rank0]: fine\n") == 12);
+  // Who never said one is as far as anybody, and so is a line that names nobody.
+  CHECK(ask("[rank2]: quiet\n") == 10);
+  CHECK(ask("nobody\n") == 10);
+  // A successor knows it too.
+  auto successor =
+      StreamParser::make({}, *s.rules, s.pool, s.parser->position(), s.parser->state());
+  REQUIRE(successor.ok());
+  s.parser = std::move(successor).value();
+  CHECK(ask("[rank0]: still\n") == 12);
+  // Somebody who is not to be told from the others is further on: so they may be.
+  CHECK(ask("it 13\n[rank0]: after\n") == 13);
+  CHECK(ask("[rank1]: after\n") == 13);
+}
+
 TEST_CASE(
     "Stream parser: a carried iteration holds until the next one and survives a reload of rules") {
   const char* yaml =

@@ -112,6 +112,38 @@ TEST_CASE("Shipped kinds: programs in Rust and Go that panic") {
   CHECK(extract("fatal error: stdio.h: No such file or directory").events.empty());
 }
 
+TEST_CASE("Shipped kinds: torchelastic's error file is an exception, its time in whole seconds") {
+  const char* const file =
+      R"({"message": {"message": "ValueError: bad \"shard\" 3", "extraInfo": {"py_callstack": )"
+      R"("Traceback (most recent call last):\n  File \"t.py\", line 3\nValueError: bad\n", )"
+      R"("timestamp": "1772668800"}}})";
+  check({file, "exception", "root", Severity::error, "exc_type", "ValueError"});
+  const Extraction found = extract(file);
+  CHECK(value_of(found, "message") == R"(bad \"shard\" 3)");
+  REQUIRE(found.time.has_value());
+  CHECK(found.time->second == 0);
+  // What follows the first 16 KiB is not looked at.
+  const std::string cut = std::string(file).substr(0, 90) + std::string(20'000, 'x');
+  check({cut.c_str(), "exception", "root", Severity::error, "exc_type", "ValueError"});
+  CHECK_FALSE(extract(cut).time.has_value());
+  CHECK(extract(R"({"message": {"message": "hello", "user": "x"}})").events.empty());
+}
+
+TEST_CASE("Shipped kinds: a number of a JSON line stays a number under the name it is unified to") {
+  const auto step = [](const char* body) -> MetaValue {
+    const Extraction found = extract(body);
+    for (const auto& pair : found.meta) {
+      if (pair.key == "step") return pair.value;
+    }
+    return std::string("none");
+  };
+  CHECK(step(R"({"step": 5, "loss": 2.5})") == MetaValue(std::int64_t{5}));
+  CHECK(step(R"({"step": "5", "loss": 2.5})") == MetaValue(std::int64_t{5}));
+  CHECK(step(R"({"current_steps": 40, "loss": 2.5})") == MetaValue(std::int64_t{40}));
+  CHECK(step(R"({"global_step": 40.0, "loss": 2.5})") == MetaValue(40.0));
+  CHECK(extract(R"({"step": 5, "loss": 2.5})").iteration == 5);
+}
+
 TEST_CASE("Shipped kinds: a store that no address leads to is a failed start") {
   check({"[c10d] The client socket has failed to connect to any network address of (n1, 29500).",
          "start", "root", Severity::error, "", ""});
