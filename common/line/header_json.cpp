@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxObject = 16u << 10;
 
-enum class Role { none, time, level, message, file, line, logger, func, pid, tid, nested };
+enum class Role { none, time, level, message, file, line, logger, func, pid, tid, rank };
 
 struct Key {
   std::string_view name;
@@ -43,7 +43,8 @@ constexpr std::array kKeys{Key{"time", Role::time},        Key{"ts", Role::time}
                            Key{"func_name", Role::func},   Key{"func", Role::func},
                            Key{"function", Role::func},    Key{"process", Role::pid},
                            Key{"pid", Role::pid},          Key{"thread", Role::tid},
-                           Key{"tid", Role::tid},          Key{"$date", Role::time}};
+                           Key{"tid", Role::tid},          Key{"$date", Role::time},
+                           Key{"rank", Role::rank},        Key{"global_rank", Role::rank}};
 
 Role role_of(std::string_view name) {
   const auto found =
@@ -150,7 +151,10 @@ struct Object {
       case Role::tid:
         if (all_digits(value)) header.add("tid", value, true);
         break;
-      default: break;
+      case Role::rank:
+        if (all_digits(value)) header.add("rank", value, true);
+        break;
+      case Role::none: break;
     }
   }
   void set_time(std::string_view value) {

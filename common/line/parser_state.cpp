@@ -169,7 +169,7 @@ class Reader {
     state.file_line.continues = (bits & 4) != 0;
     state.file_line.output = static_cast<Output>(small(2));
     state.evidence.verdict = static_cast<WeakEvidence::Verdict>(small(2));
-    state.evidence.kind = static_cast<WeakWrapper>(small(2));
+    state.evidence.kind = static_cast<WeakWrapper>(small(3));
     state.evidence.seen = small(WeakEvidence::kEnough);
     const std::uint8_t hosts = small(KnownHosts::kMost);
     for (std::uint8_t i = 0; i < hosts && !bad_; ++i) {

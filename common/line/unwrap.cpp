@@ -143,7 +143,10 @@ bool read_bracketed(std::string_view text, Stage stage, Layer& layer, Stage& nex
 
 bool read_dated(std::string_view text, Layer& layer) {
   if (text.size() < 20 || text[4] != '-') return false;
-  if (text[10] == 'T' && attempt(read_journal_iso, text, layer)) return true;
+  if (text[10] == 'T' &&
+      (attempt(read_journal_iso, text, layer) || attempt(read_log_stamp, text, layer))) {
+    return true;
+  }
   // 2026-03-04 05:06:07[3]<stdout>:text
   const std::size_t bracket = text.substr(0, 40).find('[', 19);
   return bracket != std::string_view::npos && bracket + 1 < text.size() &&
@@ -204,6 +207,9 @@ WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& n
                : WeakWrapper::none;
   }
   next = Stage::cluster;
+  if (stage <= Stage::cluster && is_letter(first) && attempt(read_host_label, text, layer)) {
+    return WeakWrapper::host_label;
+  }
   return stage <= Stage::cluster && (first == ' ' || first == 'P' || is_digit(first)) &&
                  attempt(read_task_label, text, layer)
              ? WeakWrapper::task_label

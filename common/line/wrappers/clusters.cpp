@@ -170,4 +170,22 @@ bool read_host_prefix(std::string_view text, Layer& layer, bool& strong) {
   return true;
 }
 
+bool read_host_label(std::string_view text, Layer& layer) {
+  bool strong = false;
+  if (!read_host_prefix(text, layer, strong) || strong || parse_severity(layer.writer))
+    return false;
+  const std::string_view host = layer.writer;
+  if (std::none_of(host.begin(), host.end(), is_digit)) return false;  // hardly a machine
+  const char first = layer.size < text.size() ? text[layer.size] : '\0';
+  if (first != ' ' && first != 'P' && !is_digit(first)) return false;
+  Layer label;
+  if (!read_task_label(text.substr(layer.size), label)) return false;
+  layer.task = label.task;
+  for (std::size_t i = 0; i < label.fact_count; ++i) {
+    layer.add(label.facts[i].key, label.facts[i].integer);
+  }
+  layer.size += label.size;
+  return true;
+}
+
 }  // namespace logarithm::wrappers

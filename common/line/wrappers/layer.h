@@ -73,6 +73,7 @@ bool read_kernel_stamp(std::string_view text, Layer& layer);  // [ 123.456789] t
 bool read_compose(std::string_view text, Layer& layer);       // trainer-2  | text
 bool read_torchx(std::string_view text, Layer& layer);        // trainer/0 [1]:text
 bool read_kubectl(std::string_view text, Layer& layer);       // [pod/name/container] text
+bool read_log_stamp(std::string_view text, Layer& layer);     // 2026-…Z [rank3]: text
 bool read_call_prefix(std::string_view text, Layer& layer);   // (Actor pid=7, ip=…) text
 bool read_output_tag(std::string_view text, Layer& layer);    // [1,3]<stdout>:text, [3]<stdout>:
 bool read_rank_prefix(std::string_view text, Layer& layer);   // [rank3]: text
@@ -80,6 +81,7 @@ bool read_role_prefix(std::string_view text, Layer& layer);   // [default3]:text
 // Weak: text of their shape is common, so that the stream must have shown what it is.
 bool read_task_label(std::string_view text, Layer& layer);     // "12: text", "P1  3: text"
 bool read_rank_template(std::string_view text, Layer& layer);  // [12]:text, [trainer12|4]:text
+bool read_host_label(std::string_view text, Layer& layer);     // node1: 12: text
 
 // `host: text`. `strong` when what follows shows that the word is a host.
 bool read_host_prefix(std::string_view text, Layer& layer, bool& strong);

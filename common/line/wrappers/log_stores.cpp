@@ -115,6 +115,21 @@ bool read_journal_iso(std::string_view text, Layer& layer) {
   return read_stamp(in, layer) && read_sender(in, layer);
 }
 
+// `docker logs -t` and `kubectl logs --timestamps` print no more than the time. Most lines that
+// begin with one are a logger's; a rank's tag tells.
+bool read_log_stamp(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  if (!read_stamp(in, layer) || in.peek() != '[') return false;
+  Layer inner;
+  const std::string_view rest = text.substr(in.at);
+  if (!read_rank_prefix(rest, inner) && !read_role_prefix(rest, inner) &&
+      !read_output_tag(rest, inner)) {
+    return false;
+  }
+  layer.size = in.at;
+  return true;
+}
+
 bool read_syslog(std::string_view text, Layer& layer) {
   Cursor in{text};
   PrintedTime time;

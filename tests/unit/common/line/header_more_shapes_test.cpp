@@ -171,6 +171,7 @@ TEST_CASE("More header shapes: what stands in a header beside time, level and pl
            Case{"2026-03-04 05:06:07,402: ranks[11406]: INFO: composer: text", "pid", "11406"},
            Case{"[2026-03-04 05:06:07.837 algo-1:22 INFO hook.py:382] text", "host", "algo-1"},
            Case{"[2026-03-04 05:06:07.837 algo-1:22 INFO hook.py:382] text", "pid", "22"},
+           Case{R"({"level": "info", "message": "x", "rank": 12, "lineno": 8})", "rank", "12"},
            Case{"[ERROR] GE(9,main):2026-03-04-05:06:07.739.753 [a.cc:8]947062 x", "tid", "947062"},
        }) {
     CAPTURE(std::string(c.text));

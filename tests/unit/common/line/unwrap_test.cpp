@@ -235,6 +235,26 @@ TEST_CASE("Unwrap: a wrapper's time is the line's where the logger printed none"
   CHECK(lines[3].time == kNoon - 3 * kSecond + 1);
 }
 
+TEST_CASE("Unwrap: a log store's time in front of a rank's tag is a wrapper, else a logger's") {
+  ParsedStream stream;
+  const auto& lines = stream.whole(
+      "2026-03-04T05:06:07.123456789Z [rank3]: text\n"
+      "[pod/trainer-0/main] 2026-03-04T05:06:08.5+00:00 [default3]:[rank3]:[E304 "
+      "05:06:08.448120903 "
+      "a.cc:6] x\n"
+      "2026-03-04T05:06:09Z [3] text\n");
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].wrapper_rank == 3);
+  CHECK(lines[0].time == kNoon + 123'456'789);
+  CHECK(body_of(lines[0]) == "text");
+  CHECK(lines[1].wrapper_rank == 3);
+  CHECK(meta_text(lines[1], "pod") == "trainer-0");
+  CHECK(lines[1].callsite == "a.cc:6");
+  CHECK(lines[1].time == kNoon + 1'448'120'903);
+  CHECK_FALSE(lines[2].wrapper_rank.has_value());
+  CHECK(lines[2].time == kNoon + 2 * kSecond);
+}
+
 TEST_CASE("Unwrap: a wrapper's time gives year and zone to the logger's") {
   StreamContext context;
   context.utc_offset_minutes = -480;  // says the process; the wrapper knows better

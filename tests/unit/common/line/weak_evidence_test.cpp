@@ -109,6 +109,34 @@ TEST_CASE("Weak wrapper: templates of torchrun, in a container too") {
   CHECK(meta_text(lines[1], "local_rank") == "5");
 }
 
+TEST_CASE("Weak wrapper: pdsh over srun's labels gives host and rank") {
+  ParsedStream stream;
+  std::string bytes;
+  for (int i = 0; i < 20; ++i) {
+    bytes +=
+        "node" + std::to_string(i % 2) + (i < 10 ? ":  " : ": ") + std::to_string(i) + ": text\n";
+  }
+  const auto& lines = stream.feed(bytes + "node1:  7: [rank7]: x\nnode1: srun: done\n");
+  REQUIRE(lines.size() == 22);
+  CHECK(lines[0].wrapper_rank == 0);
+  CHECK(lines[13].wrapper_rank == 13);
+  CHECK(body_of(lines[13]) == "text");
+  REQUIRE(meta_of(lines[13], "host") != nullptr);
+  CHECK(std::get<std::string>(*meta_of(lines[13], "host")) == "node1");
+  CHECK(lines[20].wrapper_rank == 7);
+  CHECK(body_of(lines[20]) == "x");
+  CHECK_FALSE(lines[21].wrapper_rank.has_value());
+  // Words that are no machine's name.
+  for (const std::string word : {"epoch", "error", "step"}) {
+    ParsedStream other;
+    std::string text;
+    for (int i = 0; i < 30; ++i) text += word + ": " + std::to_string(i) + ": text\n";
+    const auto& plain = other.whole(text);
+    CHECK_FALSE(plain[25].wrapper_rank.has_value());
+    CHECK(body_of(plain[25]) == word + ": 25: text");
+  }
+}
+
 TEST_CASE("Weak wrapper: held lines are bounded") {
   ParsedStream stream;
   const std::string line = "3: " + std::string(20'000, 'x') + "\n";
