@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
+#include "cli/export_directory.h"
 #include "cli/line_printer.h"
 #include "cli/progress.h"
 #include "cli/raw_plan.h"
@@ -35,27 +37,22 @@ class RawExport {
     return {};
   }
 
-  Status to_file(const RawPart& part, const std::string& directory) {
-    const std::string name = directory + "/" + part.file, partial = name + ".part";
-    std::error_code failed;
-    std::filesystem::create_directories(std::filesystem::path(name).parent_path(), failed);
-    if (failed) return Error(ErrorCode::io, name + ": " + failed.message());
-    const std::uint64_t have = resume_point(part, name, partial);
-    if (std::filesystem::exists(name, failed) && have == part.end - part.from) return {};
-    std::FILE* file = std::fopen(partial.c_str(), have == 0 ? "wb" : "ab");
-    if (file == nullptr) return errno_error(errno, partial);
+  Status to_file(const RawPart& part, const ExportDirectory& directory) {
+    if (directory.whole(part)) return {};
+    LGR_TRY(const std::uint64_t have, directory.resume(part));
+    const std::string name = directory.partial(part);
+    std::FILE* file = std::fopen(name.c_str(), have == 0 ? "wb" : "ab");
+    if (file == nullptr) return errno_error(errno, name);
     auto got = fetch(part, part.from + have, [&](std::string_view bytes) {
       return std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
     });
     const bool written = std::ferror(file) == 0;
     const int close_failed = std::fclose(file);
-    if (!written || close_failed != 0) return errno_error(errno, partial);
+    if (!written || close_failed != 0) return errno_error(errno, name);
     if (!got.ok()) return got.error();
     got->bytes += have;
     account(part, *got);
-    std::filesystem::rename(partial, name, failed);
-    if (failed) return Error(ErrorCode::io, name + ": " + failed.message());
-    return {};
+    return directory.finish(part);
   }
 
   std::uint64_t incomplete() const { return incomplete_; }
@@ -82,18 +79,6 @@ class RawExport {
     const auto gaps = net::find_header(answer->headers, "X-Logarithm-Gaps");
     if (gaps) std::from_chars(gaps->data(), gaps->data() + gaps->size(), got.gaps);
     return got;
-  }
-
-  // How many bytes of a stopped download can be kept. Bytes and offsets agree only when nothing is
-  // missing; account() checks the sum.
-  static std::uint64_t resume_point(const RawPart& part, const std::string& name,
-                                    const std::string& partial) {
-    std::error_code none;
-    for (const std::string& file : {name, partial}) {
-      const auto size = std::filesystem::file_size(file, none);
-      if (!none && size <= part.end - part.from) return size;
-    }
-    return 0;
   }
 
   // Bytes that were stored when the plan was made and did not come are missing, gap or not.
@@ -127,9 +112,15 @@ int export_raw(ApiClient& api, const std::string& job, const Filters& filters,
   auto parts = plan_raw(nlohmann::json::parse(*body, nullptr, false), filters, cuts);
   if (!parts.ok()) return fail(parts.error());
   if (parts->empty()) return fail(Error(ErrorCode::not_found, "no stream matches"));
+  std::optional<ExportDirectory> files;
+  if (!directory.empty()) {
+    auto opened = ExportDirectory::open(directory, *parts);
+    if (!opened.ok()) return fail(opened.error());
+    files = std::move(opened).value();
+  }
   RawExport exporter(api, job, options);
   for (const RawPart& part : *parts) {
-    Status done = directory.empty() ? exporter.to_stdout(part) : exporter.to_file(part, directory);
+    const Status done = files ? exporter.to_file(part, *files) : exporter.to_stdout(part);
     exporter.clear_progress();
     if (!done.ok()) return fail(done.error());
   }

@@ -111,6 +111,8 @@ void add_stream(std::vector<RawPart>& parts, const Json& stream, const Wanted& w
   RawPart part;
   part.stream_id = string_of(stream, "id");
   part.generation = offset_of(stream, "generation");
+  const auto gaps = stream.find("gaps");
+  part.gapless = gaps == stream.end() || gaps->empty();
   const auto versions = stream.find("versions");
   const Json only = Json::array({stream});
   const Json& list =

@@ -22,6 +22,7 @@ struct RawPart {
   std::string file;                 // a relative path for --to, unique in the plan
   std::uint64_t end = 0;            // where the part ended when it was planned
   bool whole = true;                // the only part of its stream
+  bool gapless = true;              // nothing of the stream is missing: its bytes tell offsets
 };
 
 // A file that served several attempts or ranks is cut where they change, or (`never`) given as one:
