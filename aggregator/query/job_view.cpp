@@ -115,7 +115,8 @@ std::optional<std::int32_t> rank_of(const Line& line, const StreamJoin& join) {
 }
 
 std::string_view stream_name(const Line& line, const StreamJoin& join) {
-  if (line.output != Output::unset && join.outputs_may_differ()) {
+  // What a wrapper (CRI, docker, mpirun) says of the line is surer than the name of the file.
+  if (line.output != Output::unset) {
     return line.output == Output::out ? "stdout" : "stderr";
   }
   return join.attributes->name;

@@ -6,12 +6,16 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "aggregator/store/storage.h"
 
 namespace logarithm::aggregator {
+
+// A name that says which output of a process a stream is, not how its file is called.
+inline bool is_output(std::string_view name) { return name == "stdout" || name == "stderr"; }
 
 // What a (stream, attribute version) says about its lines, with the process's facts joined.
 struct StreamJoin {
@@ -28,11 +32,6 @@ struct StreamJoin {
   // Lines without an iteration may get one from the process, or from its rank's other files.
   bool may_derive_iteration() const {
     return !attributes->process.empty() || attributes->rank.has_value();
-  }
-
-  // Wrappers (CRI, docker) say per line which output it was, unless the file itself is one.
-  bool outputs_may_differ() const {
-    return attributes->name != "stdout" && attributes->name != "stderr";
   }
 };
 
