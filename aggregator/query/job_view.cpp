@@ -4,8 +4,14 @@
 #include <unordered_map>
 
 #include "aggregator/query/attempt_by_time.h"
+#include "common/block/block_reader.h"
 
 namespace logarithm::aggregator {
+namespace {
+
+constexpr std::size_t kBlocksAtOnce = 4;
+
+}  // namespace
 
 JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
     : key_(std::move(key)), snapshot_(std::move(snapshot)) {
@@ -61,16 +67,88 @@ Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
   }
   const std::vector<IterationStart>& starts = known->second;
   if (starts.empty()) return {};
+  LGR_TRY(const OwnSayings own, said_behind(token, join, lines));
   for (Line& line : lines) {
     if (!lacks(line)) continue;
-    const auto after =
+    auto after =
         std::partition_point(starts.begin(), starts.end(),
                              [&](const IterationStart& start) { return start.time <= line.time; });
-    if (after == starts.begin()) continue;
-    line.iteration = std::prev(after)->iteration;
-    line.flags |= line_flag::derived_iteration;
+    for (; after != starts.begin(); --after) {
+      const IterationStart& start = *std::prev(after);
+      const auto said = own.find(start.iteration);
+      const bool behind =
+          said != own.end() && said->second.offset > line.offset && said->second.time <= start.time;
+      if (behind) continue;
+      line.iteration = start.iteration;
+      line.flags |= line_flag::derived_iteration;
+      break;
+    }
   }
   return {};
+}
+
+// What the stream itself says of iterations, as far as it may be behind a line that lacks one: in
+// this block, and in the next ones unless they begin later than the last line that lacks one.
+Result<JobView::OwnSayings> JobView::said_behind(BlockingToken& token, const StreamJoin& join,
+                                                 const std::vector<Line>& lines) {
+  OwnSayings out;
+  if (join.facts == nullptr || !join.facts->last_iteration) return out;
+  UnixNanos latest = INT64_MIN;
+  std::optional<std::uint64_t> from;
+  for (const Line& line : lines) {
+    if (line.iteration) continue;
+    latest = std::max(latest, line.time);
+    from = std::min(from.value_or(line.offset), line.offset);
+  }
+  std::size_t later = 0;
+  for (std::optional<std::uint64_t> next = from; next;) {
+    LGR_TRY(const auto blocks, snapshot_->blocks_from(token, join.stream, *next, kBlocksAtOnce));
+    next.reset();
+    for (const BlockRef& block : blocks) {
+      next = block.end;
+      if (block.time_min > latest) {
+        if (++later == kBlocksAtOnce) return out;
+        continue;
+      }
+      later = 0;
+      LGR_CHECK(take_sayings(token, block, out));
+    }
+    if (blocks.size() < kBlocksAtOnce) break;
+  }
+  return out;
+}
+
+Status JobView::take_sayings(BlockingToken& token, const BlockRef& block, OwnSayings& out) {
+  LGR_TRY(const std::string bytes, snapshot_->block_bytes(token, block));
+  const auto reader = BlockReader::open(bytes);
+  // What is damaged is left out here, and noted by who shows it.
+  if (!reader.ok() || !reader->header().iteration) return {};
+  const auto lines = reader->lines(BlockPart::facts, [](TemplateId) { return std::nullopt; });
+  if (!lines.ok()) return {};
+  for (const Line& line : *lines) {
+    if (!line.iteration || line.has(line_flag::derived_iteration)) continue;
+    const auto [at, fresh] = out.emplace(*line.iteration, Saying{line.offset, line.time});
+    if (!fresh) at->second.time = std::min(at->second.time, line.time);
+  }
+  return {};
+}
+
+// Where no rule carries an iteration to the lines behind it, it may have been said before as well.
+Result<bool> JobView::said_before(BlockingToken& token, const StreamJoin& join,
+                                  std::int64_t iteration, std::uint64_t offset) {
+  for (std::uint64_t next = 0; next < offset;) {
+    LGR_TRY(const auto blocks, snapshot_->blocks_from(token, join.stream, next, kBlocksAtOnce));
+    for (const BlockRef& block : blocks) {
+      next = block.end;
+      if (block.first >= offset) return false;
+      OwnSayings said;
+      LGR_CHECK(take_sayings(token, block, said));
+      const auto found = said.find(iteration);
+      if (found != said.end() && found->second.offset < offset) return true;
+    }
+    if (blocks.size() < kBlocksAtOnce) break;
+  }
+  return false;
 }
 
 bool JobView::note_damage(const BlockRef& block, const Error& error) {

@@ -54,7 +54,8 @@ class JobView {
   std::optional<std::size_t> find_stream(const StreamId& id) const;
 
   // Gives lines whose stream said no iteration the one that their process was in, as its other
-  // streams tell; they are flagged as derived.
+  // streams tell; they are flagged as derived. Never one that only their own stream says, and
+  // behind them. `lines`: of one stream, ascending by offset.
   Status derive_iterations(BlockingToken& token, const StreamJoin& join, std::vector<Line>& lines);
 
   // Blocks that could not be read. An answer leaves them out and its completeness says so: one bad
@@ -69,6 +70,18 @@ class JobView {
   void take_damage(Damage damage) { damage_ = std::move(damage); }
 
  private:
+  // Where and when (the earliest time) a stream said an iteration.
+  struct Saying {
+    std::uint64_t offset = 0;
+    UnixNanos time = 0;
+  };
+  using OwnSayings = std::map<std::int64_t, Saying>;
+  Result<OwnSayings> said_behind(BlockingToken& token, const StreamJoin& join,
+                                 const std::vector<Line>& lines);
+  Status take_sayings(BlockingToken& token, const BlockRef& block, OwnSayings& out);
+  Result<bool> said_before(BlockingToken& token, const StreamJoin& join, std::int64_t iteration,
+                           std::uint64_t offset);
+
   JobKey key_;
   std::shared_ptr<JobSnapshot> snapshot_;
   StreamAttributes no_attributes_;
