@@ -106,6 +106,14 @@ ALTER TABLE streams ADD COLUMN run_iteration INTEGER;
 ALTER TABLE streams ADD COLUMN run_hash INTEGER;
 ALTER TABLE streams ADD COLUMN run_lines INTEGER;
 INSERT INTO meta(key, value) SELECT 'hashes', 1 WHERE NOT EXISTS(SELECT 1 FROM ranges);
+)sql",
+                                                       R"sql(
+CREATE TABLE wrapper_ranks(rank INTEGER PRIMARY KEY);
+INSERT OR IGNORE INTO wrapper_ranks
+  SELECT rank_min FROM blocks WHERE rank_min IS NOT NULL
+  UNION SELECT rank_max FROM blocks WHERE rank_max IS NOT NULL
+  UNION SELECT rank_min FROM inbox WHERE rank_min IS NOT NULL
+  UNION SELECT rank_max FROM inbox WHERE rank_max IS NOT NULL;
 )sql"};
   return kMigrations;
 }
