@@ -258,10 +258,18 @@ void Gatherer::take_events(const Work& work, const BlockSurvey& survey) {
   const StreamJoin& join = *view.join_of(work.block);
   for (const BlockSurvey::Event& event : survey.events) {
     EventFact fact = event.fact;
+void Gatherer::note_ignored(const Work& work, const BlockSurvey& survey) {
+  if (survey.ignored.empty()) return;
+  const JobView& view = work.of_hosts ? *host_view_ : view_;
+  const StreamId& stream = view.snapshot().streams()[work.block.stream].id;
+  for (const std::uint64_t head : survey.ignored) ignored_.insert({stream, head});
+}
+
     if (work.shared && (fact.when.lo < begin_ || fact.when.lo > end_)) continue;
     fact.host = join.attributes->host;
     const auto rank = rank_of_lines(join, event.wrapper_rank);
     if (!event.stamped) {
+    if (ignored_.contains({event.fact.line.stream, event.head})) continue;
       // It was read when it was read, by a clock that may be behind its own.
       const auto whose = rank ? positions_.find(*rank) : positions_.end();
       const auto ahead = whose == positions_.end()
@@ -453,6 +461,7 @@ Result<bool> Gatherer::step(BlockingToken& token, const std::function<bool()>& t
   return true;
 }
 
+  for (std::size_t i = 0; i < work_.size(); ++i) note_ignored(work_[i], *surveys_[i]);
 namespace {
 
 Result<std::string> text_of_line(BlockingToken& token, JobView& view, const LineRef& ref) {
