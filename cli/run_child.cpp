@@ -62,14 +62,16 @@ bool stops_us(const siginfo_t& info) {
          (info.si_status == SIGTSTP || info.si_status == SIGTTIN || info.si_status == SIGTTOU);
 }
 
-// The exit status when the child has ended; -1 when it runs on.
+// Its status as waitpid gives it when the child has ended; -1 when it runs on.
 int look_at_child(pid_t child) {
   while (true) {
     siginfo_t info{};
     const int flags = WEXITED | WSTOPPED | WNOHANG;
     if (::waitid(P_PID, static_cast<id_t>(child), &info, flags) != 0 || info.si_pid == 0) return -1;
-    if (info.si_code == CLD_EXITED) return info.si_status;
-    if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) return 128 + info.si_status;
+    if (info.si_code == CLD_EXITED) return W_EXITCODE(info.si_status, 0);
+    if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
+      return W_EXITCODE(0, info.si_status);
+    }
     if (stops_us(info)) ::kill(::getpid(), SIGSTOP);
   }
 }
@@ -114,6 +116,10 @@ Result<pid_t> start_child(const RunChildRequest& request) {
   if (got != sizeof failure) return pid;
   ::waitpid(pid, nullptr, 0);
   return exec_error(failure, request.command[0]);
+}
+
+int shell_status(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 void hold_signals(const SignalState& inherited) {

@@ -31,7 +31,10 @@ Error become_command(const RunChildRequest& request);
 void hold_signals(const SignalState& inherited);
 
 // Waits for its end, and passes signals on meanwhile; held before with hold_signals(). Stops when
-// the terminal stopped the command. The exit status, 128 + n for a signal n.
+// the terminal stopped the command. Its status as waitpid gives it.
 Result<int> wait_for_child(pid_t child, const SignalState& inherited);
+
+// As a shell says it: the exit code, 128 + n for a signal n.
+int shell_status(int status);
 
 }  // namespace logarithm::cli

@@ -12,12 +12,15 @@
 #include <filesystem>
 #include <vector>
 
+#include "common/model/run_environment.h"
+
 namespace logarithm::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::string_view kAttempt = "attempt-";
+constexpr std::string_view kFiles[] = {"stdout.log", "stderr.log", run_environment::kStatusFile};
 constexpr std::int32_t kMostTries = 1000;
 constexpr std::size_t kMostLooks = 10'000;
 
@@ -75,7 +78,7 @@ bool is_run(const fs::path& directory, std::vector<fs::path>& files) {
   fs::directory_iterator at(directory, problem);
   for (; !problem && at != fs::directory_iterator(); at.increment(problem)) {
     const std::string file = at->path().filename().string();
-    if (file != "stdout.log" && file != "stderr.log") return false;
+    if (std::find(std::begin(kFiles), std::end(kFiles), file) == std::end(kFiles)) return false;
     files.push_back(at->path());
   }
   return !problem;
@@ -128,6 +131,17 @@ Result<RunPlace> make_place(const RunPlaceRequest& request) {
   return out;
 }
 
+void note_status(const RunPlace& place, int status) {
+  const std::string file = place.directory + "/" + std::string(run_environment::kStatusFile);
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  const std::string text = std::to_string(status) + "\n";
+  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    ::unlink(file.c_str());
+  }
+  ::close(fd);
+}
+
 void remove_old_runs(const std::string& base, UnixNanos now, std::chrono::nanoseconds keep,
                      std::size_t most) {
   const UnixNanos before = now - keep.count();
@@ -148,7 +162,7 @@ void remove_old_runs(const std::string& base, UnixNanos now, std::chrono::nanose
     at.increment(problem);
   }
   for (const fs::path& run : over) {
-    for (const char* stream : {"stdout.log", "stderr.log"}) ::unlink((run / stream).c_str());
+    for (const std::string_view file : kFiles) ::unlink((run / file).c_str());
     ::rmdir(run.c_str());
   }
 }

@@ -31,6 +31,10 @@ struct RunPlaceRequest {
 // Makes the directory. Error{invalid} for a job whose name cannot be a path.
 Result<RunPlace> make_place(const RunPlaceRequest& request);
 
+// Leaves beside the files how the command ended (`status` as waitpid gives it), for agents: nobody
+// but us knows. Without a word where that cannot be written.
+void note_status(const RunPlace& place, int status);
+
 // "$XDG_STATE_HOME/logarithm/run", or below `home`; empty when neither is known.
 std::string default_base(const std::string& xdg_state_home, const std::string& home);
 

@@ -226,6 +226,7 @@ class RunVerb final : public Verb {
     show("stdout", shown_out);
     show("stderr", shown_err);
     const auto ended = wait_for_child(child, signals);
+    if (ended.ok()) note_status(place, *ended);
     // From here on signals are for us: a reader that takes nothing must not hold us for ever.
     signals.restore();
     ::signal(SIGPIPE, SIG_IGN);
@@ -245,7 +246,7 @@ class RunVerb final : public Verb {
       show_rest(std::move(rests));
       ::_exit(0);
     }
-    return ended.ok() ? *ended : kExitFailure;
+    return ended.ok() ? shell_status(*ended) : kExitFailure;
   }
 
   // A run that is over before an agent has looked would be missed: a process of its own stays for

@@ -9,6 +9,7 @@
 
 #include "agent/discover/command_line.h"
 #include "agent/discover/container.h"
+#include "agent/discover/run_status.h"
 #include "agent/discover/time_zone.h"
 #include "agent/discover/users.h"
 #include "common/model/run_environment.h"
@@ -111,7 +112,7 @@ Status ProcessTable::scan(BlockingToken& token, UnixNanos now) {
     }
   }
   newest_ = newest;
-  end_gone(now);
+  end_gone(token, now);
   apply_mentions(token, now);
   assign(token, now);
 
@@ -171,6 +172,8 @@ void ProcessTable::read_identity(BlockingToken& token, Seen& seen) {
   const auto tz = environment.find("TZ");
   seen.tz.reset();
   if (tz != environment.end()) seen.tz = tz->second;
+  const auto files = environment.find(run_environment::kFiles);
+  seen.run_files = files == environment.end() ? std::string() : files->second;
   const auto holder = environment.find(run_environment::kHolder);
   seen.run_began = 0;
   if (holder != environment.end()) {
@@ -180,12 +183,13 @@ void ProcessTable::read_identity(BlockingToken& token, Seen& seen) {
   seen.launcher = cmdline.ok() && is_launcher_program(*cmdline);
 }
 
-void ProcessTable::end(RankProcess& rank, UnixNanos now) {
+void ProcessTable::end(BlockingToken& token, RankProcess& rank, UnixNanos now) {
   rank.info.exit = now;
   rank.info.exit_error = std::max<UnixNanos>(now - rank.info.last_seen, 0);
   rank.info.not_captured.clear();
   rank.reasons.clear();
   rank.pids.clear();
+  if (!rank.run_files.empty()) rank.info.exit_status = run_status(token, rank.run_files);
 }
 
 void ProcessTable::note_exits(BlockingToken& token, UnixNanos now) {
@@ -194,19 +198,19 @@ void ProcessTable::note_exits(BlockingToken& token, UnixNanos now) {
     if (seen != seen_.end()) {
       seen->second.dead = true;
       const auto rank = ranks_.find(key_of(seen->second));
-      if (rank != ranks_.end() && !rank->second.info.exit) end(rank->second, now);
+      if (rank != ranks_.end() && !rank->second.info.exit) end(token, rank->second, now);
     }
     watch_.remove(pid);
   }
 }
 
 // Before the living are looked at: who is new may be what a dead rank left behind.
-void ProcessTable::end_gone(UnixNanos now) {
+void ProcessTable::end_gone(BlockingToken& token, UnixNanos now) {
   for (auto& [key, rank] : ranks_) {
     if (rank.info.exit) continue;
     const Seen* top = find(rank.info.pid);
     if (top != nullptr && !top->dead && key_of(*top) == key) continue;
-    end(rank, now);
+    end(token, rank, now);
     watch_.remove(rank.info.pid);
   }
 }
@@ -265,6 +269,7 @@ void ProcessTable::fill(BlockingToken& token, const Seen& top, RankProcess& rank
   }
   rank.utc_offset_minutes = utc_offset_minutes(token, top.tz, now);
   rank.visible_gpus = top.visible_gpus;
+  rank.run_files = top.run_files;
   rank.next_output_check = now;
   rank.next_full_check = now;
 }

@@ -27,6 +27,7 @@ struct RankProcess {
   std::vector<std::int32_t> checked_pids;
   std::map<std::string, std::string> reasons;
   std::string visible_gpus;  // CUDA_VISIBLE_DEVICES
+  std::string run_files;     // the directory of the `logarithm run` that it is; empty for none
 };
 
 // About `interval` after `now` (never later), rounded so that the checks of many processes fall
@@ -97,6 +98,7 @@ class ProcessTable {
     bool read = false;  // the environment, as it was at the last exec that was seen
     std::optional<RankMention> mention;
     std::string visible_gpus;
+    std::string run_files;
     std::uint64_t run_began = 0;  // of the run that left it behind: its start_ticks
     bool dead = false;            // exited, though /proc may still list it
     bool below_rank = false;      // ranks or launchers are, or were, among its descendants
@@ -119,8 +121,8 @@ class ProcessTable {
   void examine(BlockingToken&, std::int32_t pid, UnixNanos now);
   void read_identity(BlockingToken&, Seen& seen);
   void note_exits(BlockingToken&, UnixNanos now);
-  static void end(RankProcess& rank, UnixNanos now);
-  void end_gone(UnixNanos now);
+  static void end(BlockingToken&, RankProcess& rank, UnixNanos now);
+  void end_gone(BlockingToken&, UnixNanos now);
   void mark_ancestors_of_ranks();
   bool counts_as_rank(const Seen& seen) const;
   const Seen* find(std::int32_t pid) const;

@@ -13,4 +13,8 @@ inline constexpr std::string_view kFiles = "LOGARITHM_RUN_FILES";
 // ticks since boot (/proc/PID/stat, field 22). Both are one process of the job.
 inline constexpr std::string_view kHolder = "LOGARITHM_RUN_HOLDER";
 
+// In the directory of its files, once the command has ended: a decimal number, as waitpid gives it.
+// `run` writes it before it ends itself. Hidden, so that nobody takes it for a log.
+inline constexpr std::string_view kStatusFile = ".exit-status";
+
 }  // namespace logarithm::run_environment

@@ -87,6 +87,28 @@ TEST_CASE("RunPlace: old runs are removed, but not what is written, young or not
   for (const auto& kept : {young, held, other_file, other_name}) CHECK(fs::exists(kept));
 }
 
+TEST_CASE("RunPlace: how the command ended lies beside its files, and goes with them") {
+  test::TempDir dir;
+  auto asked = request(dir, "j");
+  const auto place = make_place(asked);
+  REQUIRE(place.ok());
+  std::ofstream(place->file("stdout")) << "text";
+
+  note_status(*place, 0x300);
+
+  const std::string file = place->directory + "/.exit-status";
+  std::string text;
+  std::getline(std::ifstream(file), text);
+  CHECK(text == "768");
+  struct timespec old[2] = {};
+  for (const std::string& path : {file, place->file("stdout")}) {
+    ::utimensat(AT_FDCWD, path.c_str(), old, 0);
+  }
+  remove_old_runs(asked.base, kNow, std::chrono::hours(1), 10);
+  CHECK_FALSE(fs::exists(place->directory));
+  note_status(*place, 0);  // where there is no place, nothing happens
+}
+
 TEST_CASE("RunPlace: the base is where state belongs, or unknown") {
   CHECK(default_base("/x", "/home/a") == "/x/logarithm/run");
   CHECK(default_base("", "/home/a") == "/home/a/.local/state/logarithm/run");

@@ -1,11 +1,15 @@
 #include "agent/discover/process_table.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <set>
 
 #include "common/async/worker_pool.h"
 #include "tests/support/fake_proc.h"
+#include "tests/support/temp_dir.h"
 
 namespace logarithm::agent {
 namespace {
@@ -123,6 +127,40 @@ TEST_CASE_FIXTURE(Fixture,
 
   REQUIRE(table.ranks().size() == 1);
   CHECK(living().at(2)->pids == std::vector<std::int32_t>{10, 12});
+}
+
+TEST_CASE_FIXTURE(Fixture, "Process table: a run says how its command ended, by its file only") {
+  test::TempDir dir;
+  const std::string file = dir.file(".exit-status");
+  Variables run = worker(0);
+  run["LOGARITHM_RUN_FILES"] = dir.path();
+  proc.put({.pid = 10, .environment = run, .command = {"logarithm", "run"}});
+  proc.put({.pid = 20, .environment = worker(1)});
+  scan(kStart);
+  std::optional<std::int32_t> expected;
+  SUBCASE("exit 3") {
+    std::ofstream(file) << "768\n";
+    expected = 768;
+  }
+  SUBCASE("in order") {
+    std::ofstream(file) << "0\n";
+    expected = 0;
+  }
+  SUBCASE("it was killed itself") {}
+  SUBCASE("torn") { std::ofstream(file) << "76"; }
+  SUBCASE("no number") { std::ofstream(file) << "-1\n"; }
+  SUBCASE("too large") { std::ofstream(file) << "99999999\n"; }
+  SUBCASE("a pipe that nobody writes") { REQUIRE(::mkfifo(file.c_str(), 0600) == 0); }
+  SUBCASE("a link") { REQUIRE(::symlink("/proc/self/stat", file.c_str()) == 0); }
+  proc.remove(10);
+  proc.remove(20);
+  scan(kStart + kSecond);
+
+  for (const auto& [key, rank] : table.ranks()) {
+    REQUIRE(rank.info.exit);
+    CHECK(rank.info.exit_status == (rank.info.rank == 0 ? expected : std::nullopt));
+  }
+  CHECK(table.ranks().size() == 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "Process table: what a short run leaves behind is no second attempt") {
