@@ -19,6 +19,26 @@ Result<nlohmann::json> parse_answer(const std::string& body, const char* name) {
   return Error(ErrorCode::corrupt, std::string("the server's answer has no ") + name);
 }
 
+std::string ndjson_record(const nlohmann::json& object) {
+  const std::string text = object.dump();
+  std::string out;
+  out.reserve(text.size() + 1);
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    if (rest.starts_with("\xC2\x85")) {
+      out += "\\u0085";
+      i += 2;
+    } else if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
+      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
+      i += 3;
+    } else {
+      out.push_back(text[i++]);
+    }
+  }
+  out.push_back('\n');
+  return out;
+}
+
 void warn_incomplete(const nlohmann::json& answer) {
   const auto found = answer.find("completeness");
   if (found == answer.end() || !found->is_object()) return;

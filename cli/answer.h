@@ -12,6 +12,10 @@ namespace logarithm::cli {
 // An answer of the server that holds an array `name`. Error{corrupt} for anything else.
 Result<nlohmann::json> parse_answer(const std::string& body, const char* name);
 
+// A record of NDJSON with its end. What some readers take for the end of a line (U+0085, U+2028,
+// U+2029) is escaped in it.
+std::string ndjson_record(const nlohmann::json& object);
+
 // Says on stderr that an answer is not complete, and why.
 void warn_incomplete(const nlohmann::json& answer);
 

@@ -132,7 +132,7 @@ std::string series_ndjson(const Json& answer) {
     for (const char* name : {"metric", "attempt", "rank", "stream_id"}) {
       if (const auto found = series.find(name); found != series.end()) record[name] = *found;
     }
-    out += record.dump() + "\n";
+    out += ndjson_record(record);
   });
   return out;
 }

@@ -130,7 +130,7 @@ class CallsitesVerb final : public Verb {
     if (output == Output::json) out.write(body + "\n");
     if (output == Output::text) out.write(by_rank_ ? ranks_table(*answer) : sites_table(*answer));
     for (const Json& site : answer->at("callsites")) {
-      if (output == Output::ndjson) out.write(site.dump() + "\n");
+      if (output == Output::ndjson) out.write(ndjson_record(site));
       if (output == Output::raw && site.is_object()) out.write(site_name(site) + "\n");
     }
     if (!out.finish()) return kExitFailure;

@@ -89,7 +89,7 @@ class CompareVerb final : public Verb {
     }
     const auto& items = pair ? *rows : answer->at("departures");
     for (const auto& item : items) {
-      if (output == Output::ndjson) out.write(item.dump() + "\n");
+      if (output == Output::ndjson) out.write(ndjson_record(item));
       if (output == Output::raw && item.is_object()) out.write(raw_row(item) + "\n");
     }
     if (!out.finish()) return kExitFailure;

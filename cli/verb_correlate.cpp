@@ -87,7 +87,7 @@ class CorrelateVerb final : public Verb {
     if (output == Output::json) out.write(body + "\n");
     if (output == Output::text) out.write(pairs_table(*answer));
     for (const Json& pair : answer->at("pairs")) {
-      if (output == Output::ndjson) out.write(pair.dump() + "\n");
+      if (output == Output::ndjson) out.write(ndjson_record(pair));
       if (output == Output::raw && pair.is_object()) {
         out.write(line_of_pair(pair, "first") + "\t" + line_of_pair(pair, "then") + "\n");
       }

@@ -100,7 +100,7 @@ class HideVerb final : public Verb {
     if (output == Output::json) out.write(*body + "\n");
     if (output == Output::text) out.write(lists_table(*answer));
     for (const Json& list : answer->at("suppressions")) {
-      if (output == Output::ndjson) out.write(list.dump() + "\n");
+      if (output == Output::ndjson) out.write(ndjson_record(list));
       if (output == Output::raw && list.is_object()) out.write(member(list, "name") + "\n");
     }
     return out.finish() ? kExitOk : kExitFailure;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.h"
 #include "cli/line_printer.h"
 #include "cli/source.h"
 #include "cli/table.h"
@@ -122,7 +123,7 @@ class JobsVerb final : public Verb {
     if (output == Output::json) out.write(body + "\n");
     if (output == Output::text) out.write(jobs_table(*jobs));
     for (const Json& job : *jobs) {
-      if (output == Output::ndjson) out.write(job.dump() + "\n");
+      if (output == Output::ndjson) out.write(ndjson_record(job));
       if (output == Output::raw) out.write(job.value("job", "") + "\n");
     }
     return out.finish() ? kExitOk : kExitFailure;

@@ -11,13 +11,30 @@ namespace {
 
 constexpr std::int64_t kExact = std::int64_t{1} << 53;
 
+// What some readers take for the end of a line, and so of a record of NDJSON: U+0085, U+2028 and
+// U+2029, in UTF-8. The escape of the one that `text` begins with; empty for none.
+std::string_view line_break_escape(std::string_view text) {
+  if (text.starts_with("\xC2\x85")) return "\\u0085";
+  if (text.starts_with("\xE2\x80\xA8")) return "\\u2028";
+  if (text.starts_with("\xE2\x80\xA9")) return "\\u2029";
+  return {};
+}
+
 void append_escaped(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::size_t clean = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) continue;
+    std::string_view broken;
+    if (c == 0xC2 || c == 0xE2) broken = line_break_escape(text.substr(i));
+    if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F && broken.empty()) continue;
     out.append(text, clean, i - clean);
+    if (!broken.empty()) {
+      out += broken;
+      i += c == 0xC2 ? 1 : 2;
+      clean = i + 1;
+      continue;
+    }
     clean = i + 1;
     switch (c) {
       case '"': out += "\\\""; break;

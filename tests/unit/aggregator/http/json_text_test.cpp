@@ -36,6 +36,18 @@ TEST_CASE("JsonWriter: case 90, Unicode's edges survive, surrogates do not") {
   }
 }
 
+TEST_CASE("JsonWriter: case 90, what some readers take for the end of a line is escaped") {
+  const std::string text =
+      "a\xE2\x80\xA8"
+      "b\xE2\x80\xA9"
+      "c\xC2\x85"
+      "d\xC2\x84\xE2\x80\xA7\xE2\x82\xAC";
+  JsonWriter out;
+  out.string(text);
+  CHECK(out.text() == "\"a\\u2028b\\u2029c\\u0085d\xC2\x84\xE2\x80\xA7\xE2\x82\xAC\"");
+  CHECK(nlohmann::json::parse(out.text()) == text);
+}
+
 TEST_CASE("JsonWriter: numbers keep their value, past 2^53 as strings") {
   JsonWriter out;
   out.begin_array();
