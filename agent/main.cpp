@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   }
   if (!app.ok()) {
     LGR_ERROR("cannot start: {}", app.error().message());
-    return kFailure;
+    return app.error().code() == logarithm::ErrorCode::invalid ? kBadConfig : kFailure;
   }
   const auto outcome = (*app)->run();
   if (!outcome.ok()) {

@@ -82,6 +82,17 @@ std::string reasons_in(const std::string& log) {
 
 }  // namespace
 
+std::optional<std::string> option_at_fault(const std::string& reasons) {
+  for (const auto& [key, option] :
+       {std::pair("import.path: ", "--path: "), std::pair("import.tz: ", "--tz: ")}) {
+    const std::size_t at = reasons.find(key);
+    if (at == std::string::npos) continue;
+    const std::size_t from = at + std::string_view(key).size();
+    return option + reasons.substr(from, reasons.find('\n', from) - from);
+  }
+  return std::nullopt;
+}
+
 std::string end_of_file(const std::string& file, std::size_t most) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return "";
@@ -126,6 +137,10 @@ Result<std::string> run_agent(Runner& runner, const Options& options, const Impo
     LGR_CHECK(runner.wait(kTurn));
   }
   progress.clear();
+  if (*status == kExitConfig) {
+    const std::string why = reasons_in(end_of_file(log, 4096));
+    return Error(ErrorCode::invalid, option_at_fault(why).value_or("the agent refuses:\n" + why));
+  }
   if (*status != 0) {
     return Error(ErrorCode::io, "the agent ended with status " + std::to_string(*status) + ":\n" +
                                     reasons_in(end_of_file(log, 4096)));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ Result<std::string> run_agent(Runner& runner, const Options& options, const Impo
 
 // Error{not_found} when a summary says that there was no file to read.
 Status found_files(const std::string& summary, const ImportRequest& request);
+
+// Which of our options an agent's reasons not to start are about, and what is wrong with it.
+std::optional<std::string> option_at_fault(const std::string& reasons);
 
 // The part of a summary that says what was left out; empty when nothing was.
 std::string left_out(const std::string& summary);

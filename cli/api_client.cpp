@@ -26,6 +26,8 @@ Result<net::Response> checked(Result<net::Response> answer) {
   ErrorCode code = ErrorCode::invalid;
   if (answer->status == 404) code = ErrorCode::not_found;
   if (answer->status >= 500 || answer->status == 429) code = ErrorCode::unavailable;
+  // A refused token is no word of the command line that is wrong.
+  if (answer->status == 401 || answer->status == 403) code = ErrorCode::io;
   detail += " (" + std::to_string(answer->status) + ")";
   if (detail.starts_with("no such job")) detail += "; `logarithm jobs` lists them";
   return Error(code, detail);

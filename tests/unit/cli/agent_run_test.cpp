@@ -26,6 +26,14 @@ TEST_CASE(
   CHECK(none.error().message() == "no log files in /a, /b");
 }
 
+TEST_CASE("option_at_fault: what the agent refuses is the option that said it") {
+  CHECK(option_at_fault("  cannot start: import.tz: unknown time zone Mars/X\n") ==
+        "--tz: unknown time zone Mars/X");
+  CHECK(option_at_fault("  /w/agent.yaml:9: import.path: missing )\n  more\n") ==
+        "--path: missing )");
+  CHECK_FALSE(option_at_fault("  cannot start: no space\n"));
+}
+
 TEST_CASE("agent_config: reads back as what was asked, whatever bytes the names have") {
   ImportRequest request;
   request.job = "run \"7\": #1";

@@ -165,6 +165,12 @@ class FakeApi final : public net::HttpHandler {
       const std::string bytes = std::string("ab\n\0\xff\n", 6);
       response.stream =
           std::make_shared<Pieces>(Words{bytes.substr(std::stoul(std::string(from)))});
+    } else if (request.path == "/api/v1/jobs/401/lines" ||
+               request.path == "/api/v1/jobs/403/lines" ||
+               request.path == "/api/v1/jobs/400/lines") {
+      response.status = std::stoi(request.path.substr(13, 3));
+      response.content_type = "application/problem+json";
+      response.body = R"({"detail":"no"})";
     } else {
       response.status = 404;
       response.content_type = "application/problem+json";
@@ -349,6 +355,13 @@ TEST_CASE("query: the server's refusal exits 1 with its detail") {
   CHECK(outcome.status == kExitFailure);
   CHECK(outcome.err.find("no such job: run8") != std::string::npos);
   CHECK(outcome.out.empty());
+}
+
+TEST_CASE("query: a refused token exits 1, a refused question 64") {
+  Server server;
+  CHECK(server.run({"query", "401"}).status == kExitFailure);
+  CHECK(server.run({"query", "403"}).status == kExitFailure);
+  CHECK(server.run({"query", "400"}).status == kExitUsage);
 }
 
 TEST_CASE("context: marks the line that was asked for") {
