@@ -30,6 +30,11 @@ void add_repeated(CLI::App& app, const char* name, std::vector<std::string>& val
   app.add_option(name, values, help)->allow_extra_args(false);
 }
 
+// Numbers and ranges, which may be said at once or one after another.
+void add_joined(CLI::App& app, const char* name, std::string& values, const char* help) {
+  app.add_option(name, values, help)->join(',');
+}
+
 }  // namespace
 
 std::string query_text(const Params& params) {
@@ -42,9 +47,9 @@ std::string query_text(const Params& params) {
 }
 
 void Filters::add_to(CLI::App& app) {
-  app.add_option("--attempt", attempt, "Attempts: 1, 0-2");
-  app.add_option("--rank", rank, "Ranks: 0-7,16");
-  app.add_option("--iteration", iteration, "Iterations: 1200..1300");
+  add_joined(app, "--attempt", attempt, "Attempts: 1, 0-2");
+  add_joined(app, "--rank", rank, "Ranks: 0-7,16");
+  add_joined(app, "--iteration", iteration, "Iterations: 1200..1300");
   app.add_option("--severity", severity, "At least: debug, info, warning, error, fatal");
   add_repeated(app, "--grep", grep, "Regular expression (RE2) that the text must match");
   add_repeated(app, "--not-grep", not_grep, "Regular expression that the text must not match");

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <CLI/App.hpp>
+#include <iterator>
+
 namespace logarithm::cli {
 
 TEST_CASE("Filters: every flag becomes its REST parameter, percent-encoded") {
@@ -24,6 +27,19 @@ TEST_CASE("Filters: every flag becomes its REST parameter, percent-encoded") {
         "&iteration=1200..1300&severity=error&grep=a%2B&grep=%5Bb%2Cc%5D"
         "&not_callsite=train.py%3A12&start=-15m&end=2026-11-30T00%3A00%3A00Z");
   CHECK(query_text(Params()).empty());
+}
+
+TEST_CASE("Filters: numbers may be said at once or one after another, as in REST") {
+  Filters filters;
+  CLI::App app;
+  filters.add_to(app);
+  const char* words[] = {"q",         "--rank",      "0-7",       "--rank", "16,20",
+                         "--attempt", "0",           "--attempt", "1-2",    "--iteration",
+                         "1..5",      "--iteration", "9"};
+  app.parse(static_cast<int>(std::size(words)), words);
+  CHECK(filters.rank == "0-7,16,20");
+  CHECK(filters.attempt == "0,1-2");
+  CHECK(filters.iteration == "1..5,9");
 }
 
 TEST_CASE("Filters: --since is a duration and excludes --start") {
