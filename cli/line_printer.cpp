@@ -45,7 +45,12 @@ bool LinePrinter::take(std::string_view record) {
   ++lines_;
   if (output_ == Output::ndjson) return emit(std::string(record) + "\n");
   if (output_ == Output::raw) return emit(json.value("text", "") + "\n");
-  return emit(line_text(json, style_) + "\n");
+  if (folded_ == Fold::backward && !redraws_.keeps(json)) return true;
+  if (folded_ != Fold::forward) return emit(line_text(json, style_) + "\n");
+  for (const std::string& text : redraws_.next(json, line_text(json, style_))) {
+    if (!emit(text + "\n")) return false;
+  }
+  return true;
 }
 
 bool LinePrinter::emit(std::string text) {
@@ -55,6 +60,9 @@ bool LinePrinter::emit(std::string text) {
 }
 
 Status LinePrinter::finish() {
+  for (const std::string& text : redraws_.rest()) {
+    if (!stopped_ && !emit(text + "\n")) stopped_ = true;
+  }
   for (auto line = kept_.rbegin(); line != kept_.rend() && !stopped_; ++line) {
     if (!print_(*line)) stopped_ = true;
   }

@@ -10,6 +10,7 @@
 
 #include "cli/line_text.h"
 #include "cli/options.h"
+#include "cli/redraw_fold.h"
 
 namespace logarithm::cli {
 
@@ -39,6 +40,9 @@ class LinePrinter {
   // The last come first: what is printed is kept back and turned round at the end.
   void turn_round() { turned_ = true; }
 
+  // For people: redraws of progress bars are folded. `newest_first`: as the lines come.
+  void fold(bool newest_first) { folded_ = newest_first ? Fold::backward : Fold::forward; }
+
   bool feed(std::string_view piece);
   // After the last piece. Error when the stream carried an error record or had no end record.
   Status finish();
@@ -49,6 +53,7 @@ class LinePrinter {
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
+  enum class Fold { none, forward, backward };
   bool take(std::string_view record);
   bool emit(std::string text);
 
@@ -61,6 +66,8 @@ class LinePrinter {
   std::string next_;
   std::vector<std::string> reasons_;
   std::uint64_t lines_ = 0;
+  Fold folded_ = Fold::none;
+  RedrawFold redraws_;
   bool turned_ = false, ended_ = false, stopped_ = false, complete_ = false;
 };
 

@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   logarithm::init_logging(false);
   options.terminal = ::isatty(STDERR_FILENO) == 1;
-  options.colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  options.shown = ::isatty(STDOUT_FILENO) == 1;
+  options.colour = options.shown && std::getenv("NO_COLOR") == nullptr;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     options.environment.emplace_back(*entry);
   }

@@ -23,6 +23,7 @@ struct Options {
   std::string token;
   std::string output = "text";
   bool colour = false;       // stdout is a terminal (and NO_COLOR is not set)
+  bool shown = false;        // stdout is a terminal
   bool terminal = false;     // stderr is one: progress may redraw its line
   std::size_t columns = 80;  // of the terminal, for plots
   std::string programs;      // the directory of the sibling programs

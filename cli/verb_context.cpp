@@ -1,7 +1,9 @@
 #include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.h"
 #include "cli/line_printer.h"
+#include "cli/redraw_fold.h"
 #include "cli/source.h"
 #include "cli/verb.h"
 
@@ -47,11 +49,12 @@ class ContextVerb final : public Verb {
     style.colour = options.colour;
     style.ids = ids_;
     style.mark = positionals[0];
-    return print(*output, *body, style);
+    return print(*output, *body, style, options.shown);
   }
 
  private:
-  static int print(Output output, const std::string& body, const LineStyle& style) {
+  // `folded`: redraws of progress bars become the last of them.
+  static int print(Output output, const std::string& body, const LineStyle& style, bool folded) {
     StdoutWriter out;
     const Json answer = Json::parse(body, nullptr, false);
     const auto lines = answer.is_object() ? answer.find("lines") : answer.end();
@@ -59,11 +62,19 @@ class ContextVerb final : public Verb {
       return fail(Error(ErrorCode::corrupt, "the server's answer has no lines"));
     }
     if (output == Output::json) out.write(body + "\n");
+    RedrawFold redraws;
     for (const Json& line : *lines) {
-      if (output == Output::text) out.write(line_text(line, style) + "\n");
-      if (output == Output::ndjson) out.write(line.dump() + "\n");
+      if (output == Output::text && folded) {
+        for (const std::string& text : redraws.next(line, line_text(line, style))) {
+          out.write(text + "\n");
+        }
+      } else if (output == Output::text) {
+        out.write(line_text(line, style) + "\n");
+      }
+      if (output == Output::ndjson) out.write(ndjson_record(line));
       if (output == Output::raw) out.write(line.value("text", "") + "\n");
     }
+    for (const std::string& text : redraws.rest()) out.write(text + "\n");
     return out.finish() ? kExitOk : kExitFailure;
   }
 

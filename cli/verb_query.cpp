@@ -84,6 +84,7 @@ class QueryVerb final : public Verb {
     style.ids = ids_;
     LinePrinter printer(output, style, [&](std::string_view text) { return out.write(text); });
     if (direction_.empty()) printer.turn_round();
+    if (output == Output::text && options.shown) printer.fold(direction_ != "forward");
     auto answer =
         source.api.stream(path, params, "application/x-ndjson", [&](std::string_view piece) {
           if (!options.colour) progress.tick("lines received", printer.lines());
