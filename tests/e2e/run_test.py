@@ -272,6 +272,26 @@ class Run(unittest.TestCase):
         lines = self.cluster.get(f"/jobs/{job}/lines", limit=10000, direction="forward")["lines"]
         return [(line["stream"], line["text"]) for line in lines]
 
+    def test_the_file_that_a_run_is_sent_to_is_not_the_jobs(self):
+        # As in a batch script whose output is one file: what others write there is not the run's.
+        with Cluster() as self.cluster:
+            self.cluster.start_aggregator()
+            self.agent(own_runs=False)
+            eventually(lambda: self.cluster.get("/status")["agents"], what="agent")
+            for turn in range(12):
+                with open(self.cluster.path(f"slurm-{turn}.out"), "ab") as out:
+                    out.write(b"before\n")
+                    out.flush()
+                    subprocess.run([*self.with_run("--job", f"sent{turn}"), "echo", "once"], check=True,
+                                   stdout=out, stderr=out, env=self.environment, timeout=60)
+                    out.write(b"after\n")
+                with open(out.name, "rb") as shown:
+                    self.assertEqual(shown.read(), b"before\nonce\nafter\n")
+            for turn in range(12):
+                eventually(lambda t=turn: self.texts(f"sent{t}"), what=f"run {turn}")
+            self.assertEqual([self.texts(f"sent{turn}") for turn in range(12)],
+                             [[("stdout", "once")]] * 12)
+
     def test_an_agent_has_what_was_shown(self):
         # By its processes alone, as an agent of another user finds it: a command that is over at
         # once, a shell that runs nothing, and one whose line comes while it runs.
