@@ -52,6 +52,17 @@ Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
                                   std::vector<Line>& lines) {
   const auto lacks = [](const Line& line) { return !line.iteration.has_value(); };
   if (!join.may_derive_iteration() || std::none_of(lines.begin(), lines.end(), lacks)) return {};
+  LGR_TRY(const std::vector<IterationStart>* starts, iteration_starts(token, join));
+  for (Line& line : lines) {
+    if (!lacks(line)) continue;
+    line.iteration = iteration_at(*starts, line.time);
+    if (line.iteration) line.flags |= line_flag::derived_iteration;
+  }
+  return {};
+}
+
+Result<const std::vector<IterationStart>*> JobView::iteration_starts(BlockingToken& token,
+                                                                     const StreamJoin& join) {
   const std::string axis = iteration_axis(*join.attributes);
   auto known = iterations_.find(axis);
   if (known == iterations_.end()) {
@@ -59,18 +70,15 @@ Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
     std::sort(starts.begin(), starts.end());
     known = iterations_.emplace(axis, std::move(starts)).first;
   }
-  const std::vector<IterationStart>& starts = known->second;
-  if (starts.empty()) return {};
-  for (Line& line : lines) {
-    if (!lacks(line)) continue;
-    const auto after =
-        std::partition_point(starts.begin(), starts.end(),
-                             [&](const IterationStart& start) { return start.time <= line.time; });
-    if (after == starts.begin()) continue;
-    line.iteration = std::prev(after)->iteration;
-    line.flags |= line_flag::derived_iteration;
-  }
-  return {};
+  return &known->second;
+}
+
+std::optional<std::int64_t> iteration_at(const std::vector<IterationStart>& starts,
+                                         UnixNanos time) {
+  const auto after = std::partition_point(starts.begin(), starts.end(),
+                                          [&](const auto& start) { return start.time <= time; });
+  if (after == starts.begin()) return std::nullopt;
+  return std::prev(after)->iteration;
 }
 
 bool JobView::note_damage(const BlockRef& block, const Error& error) {

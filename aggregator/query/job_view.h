@@ -58,6 +58,11 @@ class JobView {
   // streams tell; they are flagged as derived.
   Status derive_iterations(BlockingToken& token, const StreamJoin& join, std::vector<Line>& lines);
 
+  // When iterations began that lines of this version may be given, ascending; valid while this
+  // lives.
+  Result<const std::vector<IterationStart>*> iteration_starts(BlockingToken& token,
+                                                              const StreamJoin& join);
+
   // Blocks that could not be read. An answer leaves them out and its completeness says so: one bad
   // sector must not hide the rest of a job.
   struct Damage {
@@ -77,6 +82,9 @@ class JobView {
   std::vector<std::vector<StreamJoin>> joins_;
   std::map<std::string, std::vector<IterationStart>> iterations_;  // by process, ascending by time
 };
+
+// The iteration that lines of a time were in; absent before the first.
+std::optional<std::int64_t> iteration_at(const std::vector<IterationStart>& starts, UnixNanos time);
 
 // A line with what is joined to it. Valid while its JobView lives.
 struct QueryLine {

@@ -9,7 +9,7 @@
 // README.md. A file of a newer program is Error{unavailable}: it is left alone.
 namespace logarithm::aggregator {
 
-inline constexpr int kShardSchema = 2;
+inline constexpr int kShardSchema = 3;
 inline constexpr int kCatalogueSchema = 2;
 
 // Runs what a database has not had of `migrations` (oldest first), all in one transaction: after an
