@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "common/config/units.h"
 
@@ -114,6 +115,31 @@ const Correlation::Keys& Correlation::pairable(const Mark& line) {
     return kNone;
   }
   return keys;
+}
+
+std::function<bool(const StreamJoin&)> Correlation::strangers_to(
+    const std::vector<Mark>& firsts) const {
+  switch (by_) {
+    case CorrelateBy::rank: {
+      std::set<std::int32_t> ranks;
+      for (const Mark& first : firsts) {
+        if (const auto rank = rank_of(first)) ranks.insert(*rank);
+      }
+      return [ranks = std::move(ranks)](const StreamJoin& join) {
+        const bool sure = join.rank_is_fixed || join.facts->lacks_wrapper_ranks;
+        return sure && join.rank && !ranks.contains(*join.rank);
+      };
+    }
+    case CorrelateBy::host: {
+      std::set<std::string> hosts;
+      for (const Mark& first : firsts) hosts.insert(first.join->attributes->host);
+      return [hosts = std::move(hosts)](const StreamJoin& join) {
+        return !join.attributes->host.empty() && !hosts.contains(join.attributes->host);
+      };
+    }
+    case CorrelateBy::gpu: break;
+  }
+  return [](const StreamJoin&) { return false; };
 }
 
 Status Correlation::add_first(const Mark& line) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,6 +44,11 @@ class Correlation {
   static constexpr std::string_view kDeviceKey = "pci";
 
   Correlation(const JobView& view, CorrelateBy by, Within within, std::size_t limit);
+
+  // True when lines of a version surely have a key that none of `firsts` (all first lines) has:
+  // they are no second ones, and need only be counted.
+  std::function<bool(const StreamJoin&)> strangers_to(const std::vector<Mark>& firsts) const;
+  void count_thens(std::uint64_t lines) { thens_ += lines; }
 
   Status add_first(const Mark& line);
   void add_then(const Mark& line);

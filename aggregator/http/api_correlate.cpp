@@ -36,6 +36,10 @@ class CorrelateTask final : public QueryTask {
 
   Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override {
     if (!view_) LGR_CHECK(open(token));
+    if (!looked_ahead_) {
+      LGR_TRY(looked_ahead_, look_ahead(token, time_is_up));
+      if (!looked_ahead_) return false;
+    }
     if (!paired_) {
       LGR_TRY(paired_, pair_up(token, time_is_up));
       if (!paired_) return false;
@@ -54,7 +58,7 @@ class CorrelateTask final : public QueryTask {
   const Predicate& predicate(std::size_t side) const { return request_.plans[side].predicate; }
 
  private:
-  static constexpr std::size_t kTurnRows = 1024;
+  static constexpr std::size_t kTurnRows = 1024, kFew = 20'000;
   struct Side {
     std::unique_ptr<MarkScanner> scanner;
     std::vector<Mark> rows;
@@ -74,6 +78,27 @@ class CorrelateTask final : public QueryTask {
     correlation_ =
         std::make_unique<Correlation>(*view_, request_.by, request_.within, request_.limit);
     return {};
+  }
+
+  // Where the first lines are few, the second ones are read only where they can be paired. False:
+  // call again.
+  Result<bool> look_ahead(BlockingToken& token, const std::function<bool()>& time_is_up) {
+    Side &first = sides_[0], &then = sides_[1];
+    ScanTurn turn;
+    turn.time_is_up = time_is_up;
+    while (!first.finished && first.rows.size() < kFew) {
+      if (time_is_up()) return false;
+      turn.max_rows = kFew - first.rows.size();
+      LGR_TRY(const ScanState state, first.scanner->next(token, turn, first.rows));
+      first.finished = state == ScanState::finished;
+    }
+    if (!first.finished) return true;
+    auto strangers = correlation_->strangers_to(first.rows);
+    const auto wanted = [strangers = std::move(strangers)](const StreamJoin& join) {
+      return !strangers(join);
+    };
+    then.scanner->give_only(wanted, request_.within.iterations.has_value());
+    return true;
   }
 
   // False: call again.
@@ -119,6 +144,7 @@ class CorrelateTask final : public QueryTask {
   }
 
   void note_wanted() {
+    correlation_->count_thens(sides_[1].scanner->counted());
     pairs_ = correlation_->take_pairs();
     for (const CorrelatedPair& pair : pairs_) {
       wanted_[pair.first.join->stream].insert(pair.first.offset);
@@ -187,7 +213,7 @@ class CorrelateTask final : public QueryTask {
   std::unique_ptr<JobView> view_;
   std::array<Side, 2> sides_;
   std::unique_ptr<Correlation> correlation_;
-  bool paired_ = false;
+  bool looked_ahead_ = false, paired_ = false;
   std::vector<CorrelatedPair> pairs_;
   std::map<std::size_t, std::set<std::uint64_t>> wanted_;  // offsets by stream, not read yet
   std::map<std::pair<std::size_t, std::uint64_t>, Line> lines_;

@@ -8,6 +8,9 @@
 namespace logarithm::aggregator {
 namespace {
 
+// A question that more than one line in so many fulfils is counted rather than remembered.
+constexpr std::uint32_t kMuch = 8;
+
 bool is_later(const Mark& a, const Mark& b) { return key_of(b) < key_of(a); }
 
 // Of `rows` those lines that fulfil the predicate.
@@ -93,10 +96,14 @@ Result<std::vector<RowMark>> MarkScanner::read_marks(BlockingToken& token, const
   return open.reader().marks(asked.rows);
 }
 
+MatchCache::BlockKey MarkScanner::cache_key(const BlockRef& block) const {
+  return {block.shard, view_.snapshot().streams()[block.stream].id, block.first, block.end,
+          block.lines};
+}
+
 Result<MatchCache::Marks> MarkScanner::marks_of(BlockingToken& token, const BlockRef& block) {
   const MatchCache::Handle question = question_of(*view_.join_of(block));
-  const MatchCache::BlockKey key{block.shard, view_.snapshot().streams()[block.stream].id,
-                                 block.first, block.end, block.lines};
+  const MatchCache::BlockKey key = cache_key(block);
   if (question != nullptr) {
     if (auto known = limits_.cache->find(question, key)) return known;
   }
@@ -144,8 +151,46 @@ Result<std::vector<Mark>> MarkScanner::joined(BlockingToken& token, const BlockR
   return out;
 }
 
+Result<std::optional<std::uint64_t>> MarkScanner::count_only(BlockingToken& token,
+                                                             const BlockRef& block) {
+  std::optional<std::uint64_t> out;
+  if (!wanted_ || wanted_(*view_.join_of(block)) || !lies_in_time(plan_, block) || plan_.after) {
+    return out;
+  }
+  // What is known already, or is little, is better kept than counted anew each time.
+  const MatchCache::Handle question = question_of(*view_.join_of(block));
+  const MatchCache::BlockKey key = cache_key(block);
+  if (question != nullptr && limits_.cache->find(question, key)) return out;
+  const auto keep = [&](std::vector<RowMark> marks) {
+    if (question == nullptr) return;
+    limits_.cache->add(question, key,
+                       std::make_shared<const std::vector<RowMark>>(std::move(marks)));
+  };
+  LGR_TRY(const Verdict verdict, pruner_.judge_block(token, block));
+  if (verdict == Verdict::never) {
+    keep({});
+    return std::optional<std::uint64_t>(0);
+  }
+  LGR_TRY(OpenBlock open, OpenBlock::open(token, view_, block));
+  const bool verified = verdict == Verdict::always;
+  LGR_TRY(const CandidateRows asked, open.candidates(token, view_, plan_.predicate, verified));
+  if (!asked.exact) return out;
+  if (asked.rows.count() < block.lines / kMuch) {
+    LGR_TRY(std::vector<RowMark> marks, open.reader().marks(asked.rows));
+    keep(std::move(marks));
+  }
+  if (!with_iteration_ || open.reader().header().all_have_iteration) out = asked.rows.count();
+  return out;
+}
+
 Status MarkScanner::fill(BlockingToken& token, const BlockRef& block,
                          const std::optional<OrderKey>& after) {
+  auto counted = count_only(token, block);
+  if (!counted.ok()) return view_.note_damage(block, counted.error()) ? Status() : counted.error();
+  if (*counted) {
+    counted_ += **counted;
+    return {};
+  }
   auto read = joined(token, block);
   if (!read.ok()) return view_.note_damage(block, read.error()) ? Status() : read.error();
   Run run;

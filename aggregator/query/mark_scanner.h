@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,6 +50,14 @@ class MarkScanner {
   // Appends to `out`. An Error ends the scan.
   Result<ScanState> next(BlockingToken& token, const ScanTurn& turn, std::vector<Mark>& out);
 
+  // Lines of versions for which `wanted` does not hold are counted and not given; those without an
+  // iteration are given all the same when `with_iteration`. Before the first next().
+  void give_only(std::function<bool(const StreamJoin&)> wanted, bool with_iteration) {
+    wanted_ = std::move(wanted);
+    with_iteration_ = with_iteration;
+  }
+  std::uint64_t counted() const { return counted_; }
+
   const ScanStats& stats() const { return stats_; }
 
  private:
@@ -66,6 +75,9 @@ class MarkScanner {
   Result<std::vector<RowMark>> read_marks(BlockingToken& token, const BlockRef& block);
   Result<std::vector<Mark>> marks_with_words(BlockingToken& token, const BlockRef& block);
   Result<std::vector<Mark>> joined(BlockingToken& token, const BlockRef& block);
+  // How many lines of a block fulfil the plan, where nothing else is asked of them; else nullopt.
+  Result<std::optional<std::uint64_t>> count_only(BlockingToken& token, const BlockRef& block);
+  MatchCache::BlockKey cache_key(const BlockRef& block) const;
   // Null where the answer depends on more than the block.
   MatchCache::Handle question_of(const StreamJoin& join);
   void push(Run run);
@@ -80,6 +92,9 @@ class MarkScanner {
   std::vector<BlockRef> candidates_;  // the next one is at the back
   std::vector<Run> runs_;             // a heap: the run with the first mark is in front
   std::size_t held_ = 0;              // marks
+  std::function<bool(const StreamJoin&)> wanted_;  // empty: all
+  bool with_iteration_ = false;
+  std::uint64_t counted_ = 0;
   std::set<std::string> words_;
   std::map<const StreamJoin*, MatchCache::Handle> questions_;
   ScanStats stats_;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "aggregator/query/match_cache.h"
 #include "aggregator/query/scanner.h"
 #include "tests/unit/aggregator/query/fold_fixture.h"
@@ -94,6 +96,7 @@ TEST_CASE("Correlation: equal to looking at every pair, in 200 random cases") {
       {{"severity", "warning"}},       {{"query", R"({callsite="train.py:1"})"}},
       {{"query", R"(| tokens >= 0)"}},
   };
+  std::uint64_t passed_over = 0;
   for (unsigned seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
@@ -102,7 +105,8 @@ TEST_CASE("Correlation: equal to looking at every pair, in 200 random cases") {
       JobView view(JobKey{"default", "j"}, job.cut(seed));
       const Params &first = kQueries[random() % kQueries.size()],
                    &second = kQueries[random() % kQueries.size()];
-      const auto firsts = scan(token, view, first), thens = scan(token, view, second);
+      auto firsts = scan(token, view, first);
+      const auto thens = scan(token, view, second);
       const CorrelateBy by = random() % 2 == 0 ? CorrelateBy::rank : CorrelateBy::host;
       Within within;
       if (random() % 2 == 0) {
@@ -123,7 +127,28 @@ TEST_CASE("Correlation: equal to looking at every pair, in 200 random cases") {
         check_same(late, thens);
       }
       if (seed % 2 == 0) CHECK(cache.hits() >= cache.misses());
+      // First lines of one stream have few ranks and hosts.
+      if (!firsts.empty() && (by == CorrelateBy::host || random() % 2 == 0)) {
+        const std::size_t one = firsts[random() % firsts.size()].join->stream;
+        std::erase_if(firsts, [&](const QueryLine& line) { return line.join->stream != one; });
+        std::erase_if(early, [&](const Mark& mark) { return mark.join->stream != one; });
+      }
       Correlation correlation(view, by, within, 100'000);
+      // Second lines may only be counted where none can be paired.
+      {
+        limits.cache = nullptr;
+        auto strangers = correlation.strangers_to(early);
+        MarkScanner scanner(view, fold_plan(second), limits);
+        scanner.give_only([&](const StreamJoin& join) { return !strangers(join); },
+                          within.iterations.has_value());
+        std::vector<Mark> fewer;
+        auto state = scanner.next(token, {}, fewer);
+        REQUIRE((state.ok() && *state == ScanState::finished));
+        CHECK(fewer.size() + scanner.counted() == late.size());
+        passed_over += scanner.counted();
+        late = std::move(fewer);
+        correlation.count_thens(scanner.counted());
+      }
       std::size_t a = 0, b = 0;
       while (a < early.size() || b < late.size()) {
         const bool then =
@@ -140,8 +165,21 @@ TEST_CASE("Correlation: equal to looking at every pair, in 200 random cases") {
       }
       CHECK(found == reference(firsts, thens, by, within));
       CHECK(correlation.pairs() == found.size());
+      CHECK(correlation.firsts() == firsts.size());
+      CHECK(correlation.thens() == thens.size());
+      std::uint64_t keyless = 0, timeless = 0;
+      for (const std::vector<QueryLine>& side : {std::cref(firsts), std::cref(thens)}) {
+        for (const QueryLine& line : side) {
+          const bool has_key = key_of_line(line, by).value_or("") != "";
+          if (!has_key) ++keyless;
+          if (has_key && within.iterations && !line.line.iteration) ++timeless;
+        }
+      }
+      CHECK(correlation.without_key() == keyless);
+      CHECK(correlation.without_iteration() == timeless);
     });
   }
+  CHECK(passed_over > 50);
 }
 
 TEST_CASE("MatchCache: the least recently asked questions go first, and the bound holds") {
