@@ -236,6 +236,11 @@ class PairAnswer final : public FoldAnswer {
       all.kind = PeerRule::Kind::all;
       comparing_ = std::make_unique<Comparing>(*survey_, all, std::size_t{1});
     }
+    for (std::size_t side = 0; side < ranks_.size(); ++side) {
+      if (!lines_->side(side).empty() || is_known(view, ranks_[side])) continue;
+      return Error(ErrorCode::not_found,
+                   "job " + view.job() + " has no rank " + std::to_string(ranks_[side]));
+    }
     LGR_TRY(bool done, comparing_->step(token, view, time_is_up));
     if (!done) return false;
     rows_ = lay_side_by_side(*lines_, comparing_->groups());
@@ -256,6 +261,18 @@ class PairAnswer final : public FoldAnswer {
   }
 
  private:
+  // A stream or a process has it, whether or not it said anything that was asked for.
+  static bool is_known(const JobView& view, std::int32_t rank) {
+    for (std::size_t i = 0; i < view.snapshot().streams().size(); ++i) {
+      for (const StreamJoin& join : view.joins(i)) {
+        if (join.rank == rank) return true;
+      }
+    }
+    const auto& processes = view.snapshot().processes();
+    return std::any_of(processes.begin(), processes.end(),
+                       [&](const ProcessFacts& process) { return process.info.rank == rank; });
+  }
+
   std::array<std::int32_t, 2> ranks_;
   std::size_t limit_, context_;
   OneAttempt attempt_;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "aggregator/http/api.h"
 #include "aggregator/http/fold_task.h"
 #include "aggregator/http/plan_params.h"
@@ -14,11 +16,18 @@ constexpr std::uint64_t kDefaultSeriesBuckets = 200, kMaxSeriesBuckets = 10'000;
 constexpr std::uint64_t kDefaultPoints = 1000, kMaxPoints = 10'000;
 constexpr std::size_t kMaxMetrics = 100;
 
-// `metric`, one or more, ANDed to the plan's predicate.
+// `metric`, one or more (with commas, or repeated), ANDed to the plan's predicate.
 std::optional<net::Response> read_metrics(const net::Request& request, ScanPlan& plan,
                                           std::vector<std::string>& metrics) {
   for (const auto& [name, value] : request.query) {
-    if (name == "metric" && !value.empty()) metrics.push_back(value);
+    if (name != "metric") continue;
+    for (std::size_t from = 0; from < value.size();) {
+      const std::size_t to = std::min(value.find(',', from), value.size());
+      std::string metric = value.substr(from, to - from);
+      from = to + 1;
+      const bool known = std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+      if (!metric.empty() && !known) metrics.push_back(std::move(metric));
+    }
   }
   if (metrics.size() > kMaxMetrics) {
     return problem(400, "at most " + std::to_string(kMaxMetrics) + " metrics", std::nullopt,

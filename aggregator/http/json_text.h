@@ -47,6 +47,21 @@ class JsonWriter {
     return *this;
   }
 
+  // `name: value`, null when there is none: fields that are always there.
+  template <typename T>
+  JsonWriter& nullable_integer(std::string_view name, const std::optional<T>& value) {
+    key(name);
+    return value ? integer(std::int64_t{*value}) : null();
+  }
+  JsonWriter& nullable_time(std::string_view name, const std::optional<UnixNanos>& value) {
+    key(name);
+    return value ? time(*value) : null();
+  }
+  JsonWriter& nullable_real(std::string_view name, const std::optional<double>& value) {
+    key(name);
+    return value ? real(*value) : null();
+  }
+
   std::string& text() { return out_; }
   std::string take() { return std::move(out_); }
   void newline();  // ends a record of NDJSON

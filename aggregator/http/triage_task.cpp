@@ -25,10 +25,11 @@ void write_first(JsonWriter& out, const std::optional<triage::First>& first) {
   out.begin_object().key("ranks").begin_array();
   for (const std::int32_t rank : first->ranks) out.integer(rank);
   out.end_array();
-  out.optional_string("host", first->host).optional_integer("iteration", first->iteration);
-  out.optional_time("time", first->time).key("certain").boolean(first->certain);
-  if (first->margin_ms) out.key("margin_ms").real(*first->margin_ms);
-  if (first->error_ms) out.key("error_ms").real(*first->error_ms);
+  out.key("host");
+  first->host.empty() ? out.null() : out.string(first->host);
+  out.nullable_integer("iteration", first->iteration).nullable_time("time", first->time);
+  out.key("certain").boolean(first->certain);
+  out.nullable_real("margin_ms", first->margin_ms).nullable_real("error_ms", first->error_ms);
   out.end_object();
 }
 

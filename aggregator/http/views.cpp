@@ -127,16 +127,16 @@ void write_job(JsonWriter& out, const JobSummary& job, const Freshness& freshnes
   out.key("attempts").begin_array();
   for (std::int32_t attempt : job.attempts) out.integer(attempt);
   out.end_array();
-  out.optional_integer("world_size", job.world_size);
+  out.nullable_integer("world_size", job.world_size);
   out.key("ranks").string(compress(job.ranks));
   out.key("hosts").begin_array();
   for (const std::string& host : job.hosts) out.string(host);
   out.end_array();
   out.key("lines").count(job.lines);
   out.key("bytes").big(job.bytes);
-  out.optional_time("first_time", job.first_time);
-  out.optional_time("last_time", job.last_time);
-  out.optional_integer("last_iteration", job.last_iteration);
+  out.nullable_time("first_time", job.first_time);
+  out.nullable_time("last_time", job.last_time);
+  out.nullable_integer("last_iteration", job.last_iteration);
   out.key("errors").count(job.errors);
   out.key("freshness").begin_object();
   // Whole milliseconds: more would promise what clocks of two hosts do not hold.

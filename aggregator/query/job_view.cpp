@@ -4,8 +4,14 @@
 #include <unordered_map>
 
 #include "aggregator/query/attempt_by_time.h"
+#include "common/block/block_reader.h"
 
 namespace logarithm::aggregator {
+namespace {
+
+constexpr std::size_t kBlocksAtOnce = 4;
+
+}  // namespace
 
 JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
     : key_(std::move(key)), snapshot_(std::move(snapshot)) {
@@ -50,19 +56,25 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
 
 Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
                                   std::vector<Line>& lines) {
-  const auto lacks = [](const Line& line) { return !line.iteration.has_value(); };
-  if (!join.may_derive_iteration() || std::none_of(lines.begin(), lines.end(), lacks)) return {};
-  LGR_TRY(const std::vector<IterationStart>* starts, iteration_starts(token, join));
+  std::optional<std::uint64_t> from;
+  UnixNanos latest = INT64_MIN;
+  for (const Line& line : lines) {
+    if (line.iteration) continue;
+    latest = std::max(latest, line.time);
+    from = std::min(from.value_or(line.offset), line.offset);
+  }
+  if (!from || !join.may_derive_iteration()) return {};
+  LGR_TRY(const Derivation derivation, derive(token, join, *from, latest));
   for (Line& line : lines) {
-    if (!lacks(line)) continue;
-    line.iteration = iteration_at(*starts, line.time);
+    if (line.iteration) continue;
+    line.iteration = derivation.at(line.offset, line.time);
     if (line.iteration) line.flags |= line_flag::derived_iteration;
   }
   return {};
 }
 
-Result<const std::vector<IterationStart>*> JobView::iteration_starts(BlockingToken& token,
-                                                                     const StreamJoin& join) {
+Result<JobView::Derivation> JobView::derive(BlockingToken& token, const StreamJoin& join,
+                                            std::uint64_t from, UnixNanos latest) {
   const std::string axis = iteration_axis(*join.attributes);
   auto known = iterations_.find(axis);
   if (known == iterations_.end()) {
@@ -70,15 +82,82 @@ Result<const std::vector<IterationStart>*> JobView::iteration_starts(BlockingTok
     std::sort(starts.begin(), starts.end());
     known = iterations_.emplace(axis, std::move(starts)).first;
   }
-  return &known->second;
+  Derivation out;
+  out.starts = &known->second;
+  if (!out.starts->empty()) {
+    LGR_TRY(out.own, said_behind(token, join, from, latest));
+  }
+  return out;
 }
 
-std::optional<std::int64_t> iteration_at(const std::vector<IterationStart>& starts,
-                                         UnixNanos time) {
-  const auto after = std::partition_point(starts.begin(), starts.end(),
-                                          [&](const auto& start) { return start.time <= time; });
-  if (after == starts.begin()) return std::nullopt;
-  return std::prev(after)->iteration;
+std::optional<std::int64_t> JobView::Derivation::at(std::uint64_t offset, UnixNanos time) const {
+  auto after = std::partition_point(starts->begin(), starts->end(),
+                                    [&](const auto& start) { return start.time <= time; });
+  for (; after != starts->begin(); --after) {
+    const IterationStart& start = *std::prev(after);
+    const auto said = own.find(start.iteration);
+    const bool behind =
+        said != own.end() && said->second.offset > offset && said->second.time <= start.time;
+    if (!behind) return start.iteration;
+  }
+  return std::nullopt;
+}
+
+// What the stream itself says of iterations, as far as it may be behind the line at `from`: in the
+// blocks from there on, unless they begin later than `latest`.
+Result<JobView::OwnSayings> JobView::said_behind(BlockingToken& token, const StreamJoin& join,
+                                                 std::uint64_t from, UnixNanos latest) {
+  OwnSayings out;
+  if (join.facts == nullptr || !join.facts->last_iteration) return out;
+  std::size_t later = 0;
+  for (std::optional<std::uint64_t> next = from; next;) {
+    LGR_TRY(const auto blocks, snapshot_->blocks_from(token, join.stream, *next, kBlocksAtOnce));
+    next.reset();
+    for (const BlockRef& block : blocks) {
+      next = block.end;
+      if (block.time_min > latest) {
+        if (++later == kBlocksAtOnce) return out;
+        continue;
+      }
+      later = 0;
+      LGR_CHECK(take_sayings(token, block, out));
+    }
+    if (blocks.size() < kBlocksAtOnce) break;
+  }
+  return out;
+}
+
+Status JobView::take_sayings(BlockingToken& token, const BlockRef& block, OwnSayings& out) {
+  LGR_TRY(const std::string bytes, snapshot_->block_bytes(token, block));
+  const auto reader = BlockReader::open(bytes);
+  // What is damaged is left out here, and noted by who shows it.
+  if (!reader.ok() || !reader->header().iteration) return {};
+  const auto lines = reader->lines(BlockPart::facts, [](TemplateId) { return std::nullopt; });
+  if (!lines.ok()) return {};
+  for (const Line& line : *lines) {
+    if (!line.iteration || line.has(line_flag::derived_iteration)) continue;
+    const auto [at, fresh] = out.emplace(*line.iteration, Saying{line.offset, line.time});
+    if (!fresh) at->second.time = std::min(at->second.time, line.time);
+  }
+  return {};
+}
+
+// Where no rule carries an iteration to the lines behind it, it may have been said before as well.
+Result<bool> JobView::said_before(BlockingToken& token, const StreamJoin& join,
+                                  std::int64_t iteration, std::uint64_t offset) {
+  for (std::uint64_t next = 0; next < offset;) {
+    LGR_TRY(const auto blocks, snapshot_->blocks_from(token, join.stream, next, kBlocksAtOnce));
+    for (const BlockRef& block : blocks) {
+      next = block.end;
+      if (block.first >= offset) return false;
+      OwnSayings said;
+      LGR_CHECK(take_sayings(token, block, said));
+      const auto found = said.find(iteration);
+      if (found != said.end() && found->second.offset < offset) return true;
+    }
+    if (blocks.size() < kBlocksAtOnce) break;
+  }
+  return false;
 }
 
 bool JobView::note_damage(const BlockRef& block, const Error& error) {
@@ -123,7 +202,8 @@ std::optional<std::int32_t> rank_of(const Line& line, const StreamJoin& join) {
 }
 
 std::string_view stream_name(const Line& line, const StreamJoin& join) {
-  if (line.output != Output::unset && join.outputs_may_differ()) {
+  // What a wrapper (CRI, docker, mpirun) says of the line is surer than the name of the file.
+  if (line.output != Output::unset) {
     return line.output == Output::out ? "stdout" : "stderr";
   }
   return join.attributes->name;

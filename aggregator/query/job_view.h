@@ -6,12 +6,16 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "aggregator/store/storage.h"
 
 namespace logarithm::aggregator {
+
+// A name that says which output of a process a stream is, not how its file is called.
+inline bool is_output(std::string_view name) { return name == "stdout" || name == "stderr"; }
 
 // What a (stream, attribute version) says about its lines, with the process's facts joined.
 struct StreamJoin {
@@ -28,11 +32,6 @@ struct StreamJoin {
   // Lines without an iteration may get one from the process, or from its rank's other files.
   bool may_derive_iteration() const {
     return !attributes->process.empty() || attributes->rank.has_value();
-  }
-
-  // Wrappers (CRI, docker) say per line which output it was, unless the file itself is one.
-  bool outputs_may_differ() const {
-    return attributes->name != "stdout" && attributes->name != "stderr";
   }
 };
 
@@ -55,13 +54,25 @@ class JobView {
   std::optional<std::size_t> find_stream(const StreamId& id) const;
 
   // Gives lines whose stream said no iteration the one that their process was in, as its other
-  // streams tell; they are flagged as derived.
+  // streams tell; they are flagged as derived. Never one that only their own stream says, and
+  // behind them. `lines`: of one stream, ascending by offset.
   Status derive_iterations(BlockingToken& token, const StreamJoin& join, std::vector<Line>& lines);
 
-  // When iterations began that lines of this version may be given, ascending; valid while this
-  // lives.
-  Result<const std::vector<IterationStart>*> iteration_starts(BlockingToken& token,
-                                                              const StreamJoin& join);
+  // Where and when (the earliest time) a stream said an iteration.
+  struct Saying {
+    std::uint64_t offset = 0;
+    UnixNanos time = 0;
+  };
+  using OwnSayings = std::map<std::int64_t, Saying>;
+  // The same for lines of which little is known. Valid while this view lives.
+  struct Derivation {
+    const std::vector<IterationStart>* starts = nullptr;  // ascending by time
+    OwnSayings own;                                       // what their own stream says
+    std::optional<std::int64_t> at(std::uint64_t offset, UnixNanos time) const;
+  };
+  // For lines of this version at `from` or behind, and not later than `latest`.
+  Result<Derivation> derive(BlockingToken& token, const StreamJoin& join, std::uint64_t from,
+                            UnixNanos latest);
 
   // Blocks that could not be read. An answer leaves them out and its completeness says so: one bad
   // sector must not hide the rest of a job.
@@ -75,6 +86,12 @@ class JobView {
   void take_damage(Damage damage) { damage_ = std::move(damage); }
 
  private:
+  Result<OwnSayings> said_behind(BlockingToken& token, const StreamJoin& join, std::uint64_t from,
+                                 UnixNanos latest);
+  Status take_sayings(BlockingToken& token, const BlockRef& block, OwnSayings& out);
+  Result<bool> said_before(BlockingToken& token, const StreamJoin& join, std::int64_t iteration,
+                           std::uint64_t offset);
+
   JobKey key_;
   std::shared_ptr<JobSnapshot> snapshot_;
   StreamAttributes no_attributes_;
@@ -82,9 +99,6 @@ class JobView {
   std::vector<std::vector<StreamJoin>> joins_;
   std::map<std::string, std::vector<IterationStart>> iterations_;  // by process, ascending by time
 };
-
-// The iteration that lines of a time were in; absent before the first.
-std::optional<std::int64_t> iteration_at(const std::vector<IterationStart>& starts, UnixNanos time);
 
 // A line with what is joined to it. Valid while its JobView lives.
 struct QueryLine {

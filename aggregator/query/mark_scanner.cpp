@@ -137,16 +137,20 @@ Result<std::vector<Mark>> MarkScanner::joined(BlockingToken& token, const BlockR
   if (!limits_.word_key.empty()) return marks_with_words(token, block);
   LGR_TRY(const MatchCache::Marks marks, marks_of(token, block));
   const StreamJoin* join = view_.join_of(block);
-  const std::vector<IterationStart>* starts = nullptr;
+  std::optional<std::uint64_t> from;
+  UnixNanos latest = INT64_MIN;
   std::vector<Mark> out;
   out.reserve(marks->size());
   for (const RowMark& mark : *marks) {
     out.push_back({join, mark.time, mark.offset, mark.iteration, mark.wrapper_rank, nullptr});
-    if (mark.iteration || !join->may_derive_iteration()) continue;
-    if (starts == nullptr) {
-      LGR_TRY(starts, view_.iteration_starts(token, *join));
-    }
-    out.back().iteration = iteration_at(*starts, mark.time);
+    if (mark.iteration) continue;
+    latest = std::max(latest, mark.time);
+    from = std::min(from.value_or(mark.offset), mark.offset);
+  }
+  if (!from || !join->may_derive_iteration()) return out;
+  LGR_TRY(const JobView::Derivation derivation, view_.derive(token, *join, *from, latest));
+  for (Mark& mark : out) {
+    if (!mark.iteration) mark.iteration = derivation.at(mark.offset, mark.time);
   }
   return out;
 }

@@ -60,12 +60,16 @@ bool optional_matches(const Predicate& predicate, const std::optional<T>& value)
 
 bool stream_matches(const Predicate& predicate, const Row& row) {
   const StreamAttributes& attributes = *row.join().attributes;
-  if (value_matches(predicate, std::string_view(attributes.name))) return true;
+  const bool told = row.line().output != Output::unset;
+  // A line that says which output it is of has no other.
+  const auto matches = [&](std::string_view name) {
+    return !(told && is_output(name)) && value_matches(predicate, name);
+  };
+  if (matches(attributes.name)) return true;
   for (const std::string& alias : attributes.aliases) {
-    if (value_matches(predicate, std::string_view(alias))) return true;
+    if (matches(alias)) return true;
   }
-  if (row.line().output == Output::unset) return false;
-  return value_matches(predicate, stream_name(row.line(), row.join()));
+  return told && value_matches(predicate, stream_name(row.line(), row.join()));
 }
 
 bool flags_match(const Predicate& predicate, std::uint32_t flags) {

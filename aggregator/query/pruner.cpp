@@ -162,14 +162,18 @@ class Judge {
   }
 
   Verdict stream(const Predicate& predicate) {
-    if (value_matches(predicate, std::string_view(join_.attributes->name))) return Verdict::always;
+    // Lines may say which output they are of; an older block does not tell whether they do.
+    const bool none_says = header_ != nullptr && header_->no_output_said;
+    const bool maybe = !none_says && (value_matches(predicate, std::string_view("stdout")) ||
+                                      value_matches(predicate, std::string_view("stderr")));
+    const auto by_name = [&](std::string_view name) {
+      return (none_says || !is_output(name)) && value_matches(predicate, name);
+    };
+    if (by_name(join_.attributes->name)) return Verdict::always;
     for (const std::string& alias : join_.attributes->aliases) {
-      if (value_matches(predicate, std::string_view(alias))) return Verdict::always;
+      if (by_name(alias)) return Verdict::always;
     }
-    const bool by_output =
-        join_.outputs_may_differ() && (value_matches(predicate, std::string_view("stdout")) ||
-                                       value_matches(predicate, std::string_view("stderr")));
-    return by_output ? Verdict::maybe : Verdict::never;
+    return maybe ? Verdict::maybe : Verdict::never;
   }
 
   Verdict id(const Predicate& predicate) {

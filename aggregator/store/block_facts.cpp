@@ -24,6 +24,7 @@ void add_line(const Line& line, BlockFacts& facts) {
     ++count.lines;
     count.bytes += line.length;
   }
+  if (line.wrapper_rank) facts.wrapper_ranks.insert(*line.wrapper_rank);
   if (line.severity >= Severity::error) ++facts.errors;
   for (const EventMark& mark : line.events) {
     BlockFacts::Event event;
@@ -55,8 +56,11 @@ bool shorten(Line& line, std::uint64_t cut_at) {
 Result<BlockFacts> facts_of(const BlockReader& block) {
   BlockFacts facts;
   const BlockHeader& header = block.header();
-  const bool needs_lines = header.iteration || header.has_callsite || !header.events.empty() ||
-                           (header.severities & kErrorBits) != 0;
+  const auto& ranks = header.wrapper_rank;
+  if (ranks && ranks->min == ranks->max) facts.wrapper_ranks.insert(ranks->min);
+  const bool several_ranks = ranks && ranks->min != ranks->max;
+  const bool needs_lines = several_ranks || header.iteration || header.has_callsite ||
+                           !header.events.empty() || (header.severities & kErrorBits) != 0;
   if (!needs_lines) return facts;
   const BlockPart parts =
       header.events.empty() ? BlockPart::facts : BlockPart::facts | BlockPart::fields;

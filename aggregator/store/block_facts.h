@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct BlockFacts {
   std::vector<IterationRun> runs;                // in offset order
   std::map<std::string, Count> call_sites;       // call site -> lines and bytes
   std::vector<Event> events;
-  std::uint64_t errors = 0;  // lines of severity error and above
+  std::set<std::int32_t> wrapper_ranks;  // that its lines name
+  std::uint64_t errors = 0;              // lines of severity error and above
 };
 
 // Decodes only the columns that the header says are needed.

@@ -179,6 +179,11 @@ Result<PartFacts> load_part_facts(BlockingToken& token, Database& reader) {
   LGR_CHECK(load_versions(token, reader, facts, rows));
   LGR_CHECK(load_extents(token, reader, facts, rows));
   LGR_CHECK(load_ranked(token, reader, facts, rows));
+  LGR_CHECK(for_rows(token, reader, "SELECT rank FROM wrapper_ranks",
+                     [&](const Statement& row) -> Status {
+                       facts.wrapper_ranks.insert(static_cast<std::int32_t>(row.integer(0)));
+                       return {};
+                     }));
   LGR_CHECK(for_rows(token, reader, "SELECT facts FROM processes WHERE facts IS NOT NULL",
                      [&](const Statement& row) -> Status {
                        LGR_TRY(auto process, parse_process(row.bytes(0)));
@@ -196,6 +201,7 @@ JobFacts merge_facts(std::vector<PartFacts> parts, const Retained& retained) {
     auto& positions = job.positions.emplace_back();
     job.commits.push_back(part.commit);
     job.errors += part.errors;
+    job.wrapper_ranks.merge(part.wrapper_ranks);
     for (std::size_t i = 0; i < part.streams.size(); ++i) {
       auto [at, fresh] = known.try_emplace(part.streams[i].id, job.streams.size());
       positions[part.rows[i]] = at->second;
@@ -221,6 +227,7 @@ JobSummary summarise(const std::string& job, const JobFacts& facts, UnixNanos no
   JobSummary summary;
   summary.job = job;
   summary.errors = facts.errors;
+  summary.ranks = facts.wrapper_ranks;
   std::set<std::int32_t> attempts;
   for (const ProcessFacts& process : facts.processes) {
     if (process.attempt) attempts.insert(*process.attempt);

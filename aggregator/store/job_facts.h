@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct PartFacts {
   std::vector<StreamFacts> streams;
   std::vector<std::int64_t> rows;  // of `streams` in the part, same positions
   std::vector<ProcessInfo> processes;
+  std::set<std::int32_t> wrapper_ranks;  // that lines name
   std::uint64_t errors = 0;
 };
 Result<PartFacts> load_part_facts(BlockingToken&, Database& reader);
@@ -26,6 +28,7 @@ Result<std::int64_t> load_commit(BlockingToken&, Database& reader);
 struct JobFacts {
   std::vector<StreamFacts> streams;
   std::vector<ProcessFacts> processes;
+  std::set<std::int32_t> wrapper_ranks;
   std::uint64_t errors = 0;
   // Per part: its row of `streams` -> position in `streams`.
   std::vector<std::unordered_map<std::int64_t, std::size_t>> positions;

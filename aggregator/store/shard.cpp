@@ -310,6 +310,7 @@ void Shard::forget() {
   streams_.clear();
   templates_.clear();
   call_sites_.clear();
+  wrapper_ranks_.clear();
 }
 
 Result<std::optional<UnixNanos>> Shard::first_ingested(BlockingToken& token) {

@@ -120,6 +120,7 @@ class Shard {
   std::unordered_map<StreamId, std::unique_ptr<Stream>> streams_;
   std::unordered_set<TemplateId> templates_;
   std::unordered_map<std::string, std::int64_t> call_sites_;
+  std::unordered_set<std::int32_t> wrapper_ranks_;
   std::uint64_t templates_since_optimize_ = 0;
   std::optional<UnixNanos> first_ingested_;  // once known it does not change
 };

@@ -161,6 +161,11 @@ Status Shard::put_facts(BlockingToken& token, Stream& stream, const BlockHeader&
   }
   // A stream of nobody known has its own axis, under its negated row.
   LGR_CHECK(put_iterations(token, stream, facts, axis.value_or(-stream.row), follows));
+  for (const std::int32_t rank : facts.wrapper_ranks) {
+    if (wrapper_ranks_.contains(rank)) continue;
+    LGR_CHECK(database_->run(token, "INSERT OR IGNORE INTO wrapper_ranks(rank) VALUES(?)", rank));
+    wrapper_ranks_.insert(rank);
+  }
   for (const auto& [site, count] : facts.call_sites) {
     LGR_TRY(std::int64_t row, call_site_row(token, site));
     LGR_CHECK(database_->run(

@@ -122,20 +122,25 @@ First first_of(const Analysis& analysis, const Candidate& candidate,
   }
   const std::set<std::int32_t> own = as_set(candidate.ranks);
   std::optional<Distance> nearest;
-  bool all_known = true, any = false;
+  bool all_known = true;
   for (const Outcome* other : others) {
     if (own.contains(other->rank->rank)) continue;
-    any = true;
     const auto distance =
         analysis.clocks.distance(*candidate.at, candidate.when, *other->rank, other->when);
+    const auto& process = other->rank->process;
+    const bool dated = other->end != End::wordless || (process && process->exit);
     if (!distance) {
       all_known = false;
+    } else if (!dated) {
+      // It failed at some time since it was last heard of: that can be surely later, but how much
+      // later nobody knows.
+      all_known = all_known && distance->surely_later();
     } else if (!nearest || distance->lo < nearest->lo) {
       nearest = distance;
     }
   }
   // One rank alone, after which nothing failed, is first beyond doubt.
-  first.certain = candidate.timed && all_known && (!any || nearest->surely_later());
+  first.certain = candidate.timed && all_known && (!nearest || nearest->surely_later());
   if (nearest) {
     first.margin_ms = as_ms(nearest->lo + (nearest->hi - nearest->lo) / 2);
     first.error_ms = as_ms((nearest->hi - nearest->lo) / 2);

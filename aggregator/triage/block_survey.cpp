@@ -10,8 +10,9 @@ namespace logarithm::aggregator::triage {
 namespace {
 
 constexpr std::string_view kRankTime = "rank_time_ms";  // of another rank (rule megatron-rank-time)
-constexpr std::size_t kRoutine = 16;                    // lines behind an event that are counted
-constexpr std::size_t kMaxWord = 300;                   // bytes kept of a text of an event
+constexpr std::string_view kIgnored = "exception_ignored";  // the kind of rule python-ignored
+constexpr std::size_t kRoutine = 16;   // lines behind an event that are counted
+constexpr std::size_t kMaxWord = 300;  // bytes kept of a text of an event
 
 bool speaks_of_checkpoint(std::string_view text) {
   std::string low(text);
@@ -91,6 +92,13 @@ class TimedKeys {
   std::vector<std::pair<std::string, bool>> known_;
 };
 
+void add_tail(const StreamId& stream, const Line& line, RankSurvey& out) {
+  if (out.tail.size() >= 2 * kTailLines) {
+    out.tail.erase(out.tail.begin(), out.tail.end() - static_cast<std::ptrdiff_t>(kTailLines));
+  }
+  out.tail.push_back(tail_line(stream, line));
+}
+
 void add_line(const StreamId& stream, const Line& line, TimedKeys& timed, RankSurvey& out) {
   const bool stamped = !line.has(line_flag::derived_time);
   if (out.lines == 0) out.first = out.last = line.time;
@@ -103,10 +111,6 @@ void add_line(const StreamId& stream, const Line& line, TimedKeys& timed, RankSu
     out.ahead = std::max(out.ahead, line.time - line.observed);
     out.resolution = resolution_of(line.time, out.resolution);
   }
-  if (out.tail.size() >= 2 * kTailLines) {
-    out.tail.erase(out.tail.begin(), out.tail.end() - static_cast<std::ptrdiff_t>(kTailLines));
-  }
-  out.tail.push_back(tail_line(stream, line));
   if (!line.iteration) return;
   add_iteration(line, out);
   if (stamped && !line.has(line_flag::derived_iteration)) add_arrival(line, out);
@@ -150,6 +154,7 @@ void add_events(const StreamId& stream, const Line& line, BlockSurvey& out) {
     }
     BlockSurvey::Event event;
     event.wrapper_rank = line.wrapper_rank;
+    event.head = line.head;
     event.stamped = !line.has(line_flag::derived_time);
     EventFact& fact = event.fact;
     fact.line = {stream, line.offset};
@@ -167,6 +172,14 @@ void add_events(const StreamId& stream, const Line& line, BlockSurvey& out) {
       }
     }
     out.events.push_back(std::move(event));
+  }
+}
+
+void note_ignored(const std::vector<Line>& lines, BlockSurvey& out) {
+  for (const Line& line : lines) {
+    for (const EventMark& mark : line.events) {
+      if (mark.kind == kIgnored) out.ignored.insert(line.head);
+    }
   }
 }
 
@@ -358,16 +371,19 @@ Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, Jo
   Teller teller;
   TimedKeys timed;
   const std::vector<Line>& lines = looked_at->lines;
+  note_ignored(lines, *out);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Line& line = lines[i];
     RankSurvey& rank = out->ranks[line.wrapper_rank];
+    const bool ignored = out->ignored.contains(line.head);
     if (i >= looked_at->recent) {
+      if (!ignored) add_tail(stream, line, rank);
       add_line(stream, line, timed, rank);
       teller.add(stream, line);
     } else {
       add_iteration(line, rank);
     }
-    add_events(stream, line, *out);
+    if (!ignored) add_events(stream, line, *out);
     dater.add(line);
     if (line.meta.size() >= 3) add_mention(line, *out);
   }
@@ -410,6 +426,7 @@ std::size_t memory_of(const BlockSurvey& survey) {
     bytes += sizeof event + event.fact.numbers.size() * (2 * kNode);
     for (const auto& [key, word] : event.fact.words) bytes += 3 * kNode + word.capacity();
   }
+  bytes += survey.ignored.size() * kNode;
   for (const auto& [id, text] : survey.texts) bytes += 2 * kNode + text.capacity();
   for (const auto& [timer, ranks] : survey.told) {
     for (const auto& [rank, times] : ranks) bytes += kNode + times.capacity() * sizeof(ToldTime);

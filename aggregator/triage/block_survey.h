@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,17 @@ struct RankSurvey {
 struct BlockSurvey {
   struct Event {
     std::optional<std::int32_t> wrapper_rank;
-    EventFact fact;  // without rank and host, which are joined
+    EventFact fact;          // without rank and host, which are joined
+    std::uint64_t head = 0;  // of its record
     bool stamped = false;
     std::optional<UnixNanos> next;  // its rank's next stamp in this stream: it was said before that
   };
   std::map<std::optional<std::int32_t>, RankSurvey> ranks;  // by the wrapper's rank
   std::vector<Event> events;
+  // Heads of records that Python printed and passed over ("Exception ignored in …"): their lines
+  // are no events and nobody's last words. What of such a record is in a later block names its
+  // head.
+  std::set<std::uint64_t> ignored;
   std::map<TemplateId, std::string> texts;  // of arrivals
   ToldTimes told;                           // by the text of the line above them
   // A line that names another process and its rank, as a driver's table does.

@@ -6,6 +6,7 @@
 #include "aggregator/triage/analysis.h"
 #include "aggregator/triage/failures.h"
 #include "aggregator/triage/hang.h"
+#include "aggregator/triage/hardware.h"
 #include "aggregator/triage/preemption.h"
 #include "aggregator/triage/stragglers.h"
 #include "aggregator/triage/values.h"
@@ -93,12 +94,17 @@ std::string place_of(const First& first) {
 void sum_up(Verdict& verdict, const Candidate& candidate) {
   std::string text;
   if (verdict.first && !verdict.first->ranks.empty()) {
-    const char* did = verdict.verdict == "hung"   ? " hangs"
+    const bool several = verdict.first->ranks.size() > 1;
+    const char* did = verdict.verdict == "hung"   ? (several ? " hang" : " hangs")
                       : verdict.verdict == "slow" ? " is slow"
+                      : several                   ? " were the first to fail"
                                                   : " was the first to fail";
     text = place_of(*verdict.first) + did + " (" + verdict.kind + ")";
   } else {
-    text = "The job is " + verdict.verdict + " (" + verdict.kind + ")";
+    const char* did = verdict.verdict == "hung"        ? " hangs"
+                      : verdict.verdict == "preempted" ? " was preempted"
+                                                       : " failed";
+    text = std::string("The job") + did + " (" + verdict.kind + ")";
   }
   text += ": " + candidate.claim;
   if (!verdict.cascade.empty()) {
@@ -112,7 +118,9 @@ void sum_up(Verdict& verdict, const Candidate& candidate) {
 void fail_with(const Analysis& analysis, Verdict& verdict, const Candidate& candidate) {
   verdict.kind = candidate.kind;
   const bool hung = candidate.kind == "hang" || candidate.kind == "collective_timeout";
-  verdict.verdict = candidate.kind == "hang" ? "hung" : "failed";
+  verdict.verdict = candidate.kind == "hang"         ? "hung"
+                    : candidate.kind == "preemption" ? "preempted"
+                                                     : "failed";
   std::vector<const Outcome*> others;
   for (const Outcome& outcome : analysis.outcomes) {
     if (outcome.end != End::finished && outcome.end != End::going) others.push_back(&outcome);
@@ -226,14 +234,16 @@ Verdict decide(const Facts& facts) {
   if (!candidate) {
     if (auto stopped = find_preemption(analysis)) {
       fail_with(analysis, verdict, *stopped);
-      verdict.verdict = "preempted";
       return verdict;
     }
     candidate = find_failure(analysis);
   }
   if (!candidate) candidate = find_lost(analysis);
   if (!candidate) candidate = find_unnamed(analysis);
-  if (!candidate) candidate = find_hang(analysis);
+  if (!candidate) {
+    candidate = find_hang(analysis);
+    if (auto broken = find_broken_hardware(analysis, candidate.has_value())) candidate = broken;
+  }
   if (candidate) {
     fail_with(analysis, verdict, *candidate);
   } else if (!be_slow(analysis, verdict)) {

@@ -68,10 +68,18 @@ struct ProcessFact {
   std::int32_t pid = 0;
   UnixNanos start = 0;
   std::optional<UnixNanos> exit;
-  UnixNanos exit_error = 0;  // the exit was in (exit - exit_error, exit]
-  std::optional<std::int32_t> exit_status;
+  UnixNanos exit_error = 0;                 // the exit was in (exit - exit_error, exit]
+  std::optional<std::int32_t> exit_status;  // as waitpid gives it
   bool alive = false;
   std::vector<Gpu> gpus;
+};
+
+// A process of the job that is no rank, as `logarithm run` saw it end.
+struct EndedProcess {
+  std::string host;
+  std::int32_t pid = 0;
+  std::int32_t exit_status = 0;  // as waitpid gives it
+  UnixNanos exit = 0;
 };
 
 struct RankFacts {
@@ -129,11 +137,12 @@ struct ClockFact {
 struct Facts {
   std::string job;
   std::optional<std::int32_t> attempt, world_size;
-  UnixNanos as_of = 0;                      // until when nothing more was heard
-  bool live = false;                        // processes of the attempt are watched and some live
-  std::vector<RankFacts> ranks;             // ascending by rank
-  std::vector<EventFact> events;            // ascending by (when.lo, stream, offset); no kernel
-  std::vector<EventFact> kernel;            // of the ranks' hosts, in the lifetimes of the ranks
+  UnixNanos as_of = 0;            // until when nothing more was heard
+  bool live = false;              // processes of the attempt are watched and some live
+  std::vector<RankFacts> ranks;   // ascending by rank
+  std::vector<EventFact> events;  // ascending by (when.lo, stream, offset); no kernel
+  std::vector<EventFact> kernel;  // of the ranks' hosts, in the lifetimes of the ranks
+  std::vector<EndedProcess> unranked;
   std::map<std::string, ClockFact> clocks;  // by host; may be empty
   std::map<TemplateId, std::string> texts;  // of the templates of `arrivals`
   ToldTimes told;

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <map>
 
+#include "aggregator/triage/exits.h"
+#include "aggregator/triage/hardware.h"
 #include "aggregator/triage/kinds.h"
 
 namespace logarithm::aggregator::triage {
 namespace {
 
-// A kernel's word counts from so long before a failure until so long after it, nanoseconds.
-constexpr std::int64_t kBefore = 600'000'000'000, kAfter = 60'000'000'000;
+// What all of so many ranks but one say, most say.
+constexpr std::size_t kOfAllRanks = 4;
 
 // What makes two ranks' failures the same one.
 std::string look_of(const Outcome& outcome) {
@@ -17,12 +19,22 @@ std::string look_of(const Outcome& outcome) {
   return event.kind + "/" + event.word("exc_type") + "/" + event.rule;
 }
 
-std::vector<const Outcome*> failed(const Analysis& analysis) {
-  std::vector<const Outcome*> out;
-  for (const Outcome& outcome : analysis.outcomes) {
-    if (outcome.end == End::root || outcome.end == End::cascade) out.push_back(&outcome);
+// Its words, apart from the numbers in them: ranks name themselves, their ports and addresses.
+std::string words_of(const Outcome& outcome) {
+  std::string out;
+  for (const char c : outcome.cause->word("exc_msg")) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || out.empty() || out.back() != '#') out.push_back(digit ? '#' : c);
   }
   return out;
+}
+
+// Before the first iteration, or in the same one.
+bool same_phase(const Outcome& a, const Outcome& b) {
+  const auto iteration = [](const Outcome& outcome) {
+    return outcome.cause->iteration ? outcome.cause->iteration : outcome.rank->last_iteration();
+  };
+  return iteration(a) == iteration(b);
 }
 
 // -1: a surely first, 1: b surely first, 0: unknown.
@@ -85,12 +97,34 @@ std::optional<Candidate> mismatch(const Analysis& analysis) {
   return out;
 }
 
+// Most ranks say the same at the same place, and of no two it is known which came first: each of
+// them has the fault (a module that is not installed), and none follows from another. Else `one`.
+std::vector<const Outcome*> alike(const Analysis& analysis,
+                                  const std::vector<const Outcome*>& roots, const Outcome& one) {
+  std::vector<const Outcome*> out;
+  for (const Outcome* root : roots) {
+    const bool same = look_of(*root) == look_of(one) && words_of(*root) == words_of(one) &&
+                      same_phase(*root, one);
+    if (same) out.push_back(root);
+  }
+  const bool most = kOfAllRanks * out.size() >= (kOfAllRanks - 1) * analysis.outcomes.size();
+  const bool ordered = std::any_of(out.begin(), out.end(), [&](const Outcome* a) {
+    return std::any_of(out.begin(), out.end(),
+                       [&](const Outcome* b) { return a != b && order(analysis, *a, *b) != 0; });
+  });
+  if (!most || ordered || out.size() < 2) return {&one};
+  return out;
+}
+
 std::optional<Candidate> named_cause(const Analysis& analysis) {
   std::vector<const Outcome*> roots = analysis.with(End::root);
   if (roots.empty()) return std::nullopt;
   if (auto odd = mismatch(analysis)) return odd;
-  std::map<std::string, std::size_t> looks;
-  for (const Outcome* root : roots) ++looks[look_of(*root)];
+  std::map<std::string, std::size_t> looks, saying;
+  for (const Outcome* root : roots) {
+    ++looks[look_of(*root)];
+    ++saying[look_of(*root) + words_of(*root)];
+  }
   // Nobody surely before it; of these, what says more, what fewer ranks say, what came first.
   const Outcome* best = nullptr;
   for (const Outcome* root : roots) {
@@ -102,7 +136,11 @@ std::optional<Candidate> named_cause(const Analysis& analysis) {
       best = root;
       continue;
     }
-    const std::size_t mine = looks[look_of(*root)], theirs = looks[look_of(*best)];
+    std::size_t mine = looks[look_of(*root)], theirs = looks[look_of(*best)];
+    if (mine == theirs) {
+      mine = saying[look_of(*root) + words_of(*root)];
+      theirs = saying[look_of(*best) + words_of(*best)];
+    }
     const int more = weight_of(root->cause->kind) - weight_of(best->cause->kind);
     if (more > 0 || (more == 0 && mine < theirs) ||
         (more == 0 && mine == theirs && root->when.lo < best->when.lo)) {
@@ -110,14 +148,18 @@ std::optional<Candidate> named_cause(const Analysis& analysis) {
     }
   }
   if (best == nullptr) best = roots.front();  // a circle of bounds: cannot be
+  const std::vector<const Outcome*> first = alike(analysis, roots, *best);
   Candidate out;
   out.at = best->rank;
-  out.ranks = {best->rank->rank};
+  for (const Outcome* root : first) out.ranks.push_back(root->rank->rank);
   out.kind = kind_of_cause(analysis, *best);
   out.when = best->when;
   out.event = best->cause;
-  out.claim = name_ranks({best->rank->rank}) + " named a cause: " + describe(*best->cause);
-  out.confidence = looks[look_of(*best)] == 1 ? 0.95 : 0.7;
+  out.claim = name_ranks(as_set(out.ranks)) +
+              (first.size() == 1 ? " named a cause: " : " named the same cause: ") +
+              describe(*best->cause);
+  out.confidence = looks[look_of(*best)] == first.size() ? 0.95 : 0.7;
+  out.timed = first.size() == 1;
   return out;
 }
 
@@ -197,16 +239,6 @@ std::vector<std::int32_t> behind_in_iterations(const Analysis& analysis) {
   return out;
 }
 
-// It lives, or did when the others gave up.
-bool outlived(const RankFacts& rank, const std::vector<const Outcome*>& cascade) {
-  if (!rank.process) return false;
-  if (!rank.process->exit) return rank.process->alive;
-  return std::all_of(cascade.begin(), cascade.end(), [&](const Outcome* outcome) {
-    const auto& other = outcome->rank->process;
-    return other && other->exit && *other->exit < *rank.process->exit - rank.process->exit_error;
-  });
-}
-
 // Everyone speaks of others: who does not speak is meant.
 std::optional<Candidate> blamed(const Analysis& analysis) {
   const std::vector<const Outcome*> cascade = analysis.with(End::cascade);
@@ -276,59 +308,6 @@ std::optional<Candidate> blamed(const Analysis& analysis) {
   return out;
 }
 
-// What a kernel said of the same time on the same host, when it explains the failure better.
-std::optional<Candidate> hardware_behind(const Analysis& analysis,
-                                         const std::optional<Candidate>& seen) {
-  if (!seen) return std::nullopt;
-  UnixNanos until = seen->when.hi;
-  for (const Outcome* outcome : failed(analysis)) until = std::max(until, outcome->when.hi);
-  std::optional<Candidate> best;
-  int weight = 0;
-  for (const EventFact& event : analysis.facts.kernel) {
-    if (!is_hard(event) || weight_of(event.kind) <= weight) continue;
-    std::set<std::int32_t> ranks = ranks_meant(analysis.facts, event);
-    const bool exact = !ranks.empty();
-    if (!exact) {
-      for (const RankFacts& rank : analysis.facts.ranks) {
-        if (!rank.host.empty() && rank.host == event.host) ranks.insert(rank.rank);
-      }
-      // Of a host's ranks, those that broke first.
-      std::set<std::int32_t> candidates = as_set(seen->ranks);
-      std::erase_if(candidates, [&](std::int32_t rank) {
-        return !event.host.empty() && !ranks.contains(rank);
-      });
-      ranks = candidates;
-    }
-    if (ranks.empty()) continue;
-    const Outcome* outcome = analysis.of(*ranks.begin());
-    if (outcome == nullptr) continue;
-    const auto& process = outcome->rank->process;
-    if (process && process->exit_status == 0) continue;
-    // What the job survived breaks it no more, unless it is its own rank that breaks.
-    EventFact placed = event;
-    placed.rank = outcome->rank->rank;
-    const bool broke = outcome->end == End::root || outcome->end == End::wordless;
-    if (!broke && job_went_on(analysis.facts, analysis.clocks, placed)) continue;
-    // A death without a word lies between its last line and what the others said of it.
-    if (event.when.lo > until + kAfter || event.when.hi < seen->when.lo - kBefore) continue;
-    // A rank that names another cause of its own had no need of this one.
-    const bool explains = exact || broke || seen->kind == "killed";
-    if (!explains) continue;
-    Candidate out;
-    out.ranks.assign(ranks.begin(), ranks.end());
-    out.kind = event.kind;
-    out.at = outcome->rank;
-    out.when = outcome->end == End::wordless ? event.when : outcome->when;
-    out.event = &event;
-    out.claim = "the kernel of " + (event.host.empty() ? "a host" : event.host) + " reports " +
-                event.kind + " for " + name_ranks(ranks);
-    out.confidence = exact ? 0.95 : 0.8;
-    weight = weight_of(event.kind);
-    best = std::move(out);
-  }
-  return best;
-}
-
 }  // namespace
 
 std::optional<Candidate> find_failure(const Analysis& analysis) {
@@ -340,8 +319,10 @@ std::optional<Candidate> find_failure(const Analysis& analysis) {
     if (gone && wordless > 0 && 2 * wordless <= analysis.outcomes.size()) seen = std::move(gone);
   }
   if (!seen) seen = reported(analysis);
+  if (!seen) seen = find_exit(analysis);
   if (!seen) seen = blamed(analysis);
-  if (auto hardware = hardware_behind(analysis, seen)) return hardware;
+  if (!seen) return std::nullopt;
+  if (auto hardware = hardware_behind(analysis, *seen)) return hardware;
   return seen;
 }
 
@@ -371,25 +352,7 @@ std::optional<Candidate> find_unnamed(const Analysis& analysis) {
     out.kind = status && *status < 0 ? "killed" : "exception";
     return out;
   }
-  return std::nullopt;
-}
-
-std::vector<Hardware> hardware_of(const Analysis& analysis) {
-  std::vector<Hardware> out;
-  for (const EventFact& event : analysis.facts.kernel) {
-    if (event.kind == "teardown") continue;
-    Hardware row;
-    row.kind = event.kind;
-    row.host = event.host;
-    row.device = event.word("pci").empty() ? event.word("dev") : event.word("pci");
-    const std::set<std::int32_t> ranks = ranks_meant(analysis.facts, event);
-    if (ranks.size() == 1) row.rank = *ranks.begin();
-    row.code = event.number("xid") ? event.number("xid") : event.number("sxid");
-    row.time = event.when.lo;
-    row.line = event.line;
-    out.push_back(std::move(row));
-  }
-  return out;
+  return find_unranked_exit(analysis);
 }
 
 }  // namespace logarithm::aggregator::triage

@@ -11,10 +11,7 @@ namespace logarithm::aggregator::triage {
 std::optional<Candidate> find_failure(const Analysis& analysis);
 
 // A failure that is in the lines and of nobody: a cause without a rank, a launcher's report of a
-// child that cannot be told. Without ranks.
+// child that cannot be told, a process that is no rank and ended with a status. Without ranks.
 std::optional<Candidate> find_unnamed(const Analysis& analysis);
-
-// Kernel events of the ranks' hosts, with the rank that each hit where that is known.
-std::vector<Hardware> hardware_of(const Analysis& analysis);
 
 }  // namespace logarithm::aggregator::triage

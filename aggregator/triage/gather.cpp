@@ -180,7 +180,12 @@ void Gatherer::add_processes() {
     from_ = std::min(from_, info.start);
     to_ = std::max(to_, info.exit.value_or(info.last_seen));
     if (info.world_size) facts_.world_size = info.world_size;
-    if (!info.rank) continue;
+    if (!info.rank) {
+      if (info.exit_status) {
+        facts_.unranked.push_back({info.host, info.pid, *info.exit_status, info.exit.value_or(0)});
+      }
+      continue;
+    }
     RankFacts& rank = rank_facts(*info.rank);
     if (rank.process && rank.process->start > info.start) continue;  // a newer one took its place
     ProcessFact fact;
@@ -253,10 +258,18 @@ std::optional<std::int32_t> Gatherer::rank_of_lines(
   return found == inferred_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void Gatherer::note_ignored(const Work& work, const BlockSurvey& survey) {
+  if (survey.ignored.empty()) return;
+  const JobView& view = work.of_hosts ? *host_view_ : view_;
+  const StreamId& stream = view.snapshot().streams()[work.block.stream].id;
+  for (const std::uint64_t head : survey.ignored) ignored_.insert({stream, head});
+}
+
 void Gatherer::take_events(const Work& work, const BlockSurvey& survey) {
   const JobView& view = work.of_hosts ? *host_view_ : view_;
   const StreamJoin& join = *view.join_of(work.block);
   for (const BlockSurvey::Event& event : survey.events) {
+    if (ignored_.contains({event.fact.line.stream, event.head})) continue;
     EventFact fact = event.fact;
     if (work.shared && (fact.when.lo < begin_ || fact.when.lo > end_)) continue;
     fact.host = join.attributes->host;
@@ -448,6 +461,7 @@ Result<bool> Gatherer::step(BlockingToken& token, const std::function<bool()>& t
   settle_hosts();
   LGR_CHECK(add_history(token));
   LGR_CHECK(read_clocks(token));
+  for (std::size_t i = 0; i < work_.size(); ++i) note_ignored(work_[i], *surveys_[i]);
   for (std::size_t i = 0; i < work_.size(); ++i) take_events(work_[i], *surveys_[i]);
   finish();
   return true;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ class Gatherer {
                                             std::optional<std::int32_t> wrapper_rank) const;
   void take_lines(const Work& work, const BlockSurvey& survey);
   void take_rank(std::int32_t rank, const StreamJoin& join, const RankSurvey& survey);
+  void note_ignored(const Work& work, const BlockSurvey& survey);
   void take_events(const Work& work, const BlockSurvey& survey);
   RankFacts& rank_facts(std::int32_t rank);
   void settle_hosts();
@@ -76,6 +78,7 @@ class Gatherer {
   std::vector<std::int32_t> attempts_;
   bool planned_ = false, hosts_planned_ = false;
   std::vector<Work> work_;
+  std::set<LineRef> ignored_;  // heads of records that Python passed over
   std::vector<std::shared_ptr<const BlockSurvey>> surveys_;  // of work_, as far as it was done
   std::map<std::string, std::int32_t> inferred_;             // place (see place_ranks.h) -> rank
   std::map<std::int32_t, std::string> hosts_;                // of ranks, where NCCL names them

@@ -27,4 +27,15 @@ bool is_hard(const EventFact& event) {
   return event.klass == "root" && kHard.contains(event.kind);
 }
 
+bool is_fatal(const EventFact& event) {
+  // Of NVIDIA's Xid catalogue: the GPU is lost or must be reset.
+  static const std::set<std::int64_t> kXids = {46,  48,  54,  61,  62,  64,  74,
+                                               79,  95,  109, 110, 119, 120, 136,
+                                               140, 142, 143, 151, 155, 156, 158};
+  if (!is_hard(event)) return false;
+  if (event.kind == "node_failure") return true;
+  if (event.word("fatality") == "Fatal") return true;
+  return event.kind == "xid" && kXids.contains(event.number("xid").value_or(0));
+}
+
 }  // namespace logarithm::aggregator::triage

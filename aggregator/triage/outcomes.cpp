@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "aggregator/triage/exits.h"
 #include "aggregator/triage/kinds.h"
 
 namespace logarithm::aggregator::triage {
@@ -203,7 +204,7 @@ std::vector<Outcome> outcomes_of(const Facts& facts, const Clocks& clocks) {
       if (!ended_well(rank, *event, ends)) counting.push_back(event);
     }
     judge(outcome, counting);
-    trouble = trouble || outcome.end != End::going;
+    trouble = trouble || outcome.end != End::going || ended_badly(rank);
     out.push_back(outcome);
   }
   for (Outcome& outcome : out) {

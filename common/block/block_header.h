@@ -57,6 +57,8 @@ struct BlockHeader {
   bool all_have_iteration = false;
   std::uint8_t severities = 0;  // bit (1 << Severity) for each that occurs
   std::uint32_t flags_any = 0;  // or of all lines' flags
+  // No line says which output it is of. Not set by older writers, which did not tell.
+  bool no_output_said = false;
   bool has_callsite = false;
   std::vector<std::string> callsites;        // distinct, sorted
   std::vector<TemplateId> body_templates;    // distinct, ascending: of *all* lines, plain ones too

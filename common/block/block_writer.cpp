@@ -41,6 +41,7 @@ void sort_unique(std::vector<T>& values) {
 void summarize(const std::vector<Line>& lines, BlockHeader& header) {
   header.lines = static_cast<std::uint32_t>(lines.size());
   header.all_have_iteration = !lines.empty();
+  header.no_output_said = true;
   if (!lines.empty()) {
     header.time = {lines.front().time, lines.front().time};
     header.observed = {lines.front().observed, lines.front().observed};
@@ -55,6 +56,7 @@ void summarize(const std::vector<Line>& lines, BlockHeader& header) {
     header.severities = static_cast<std::uint8_t>(header.severities |
                                                   1u << static_cast<std::uint8_t>(line.severity));
     header.flags_any |= line.flags;
+    header.no_output_said = header.no_output_said && line.output == Output::unset;
     header.body_templates.push_back(line.template_id);
     if (!line.callsite.empty()) callsites.insert(line.callsite);
   }

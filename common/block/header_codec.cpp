@@ -36,6 +36,7 @@ enum Column : std::uint64_t {
 constexpr std::uint8_t kAllHaveIteration = 1;
 constexpr std::uint8_t kHasCallsite = 2;
 constexpr std::uint8_t kHasPlainText = 4;
+constexpr std::uint8_t kNoOutputSaid = 8;
 
 Error corrupt(const char* what) { return Error(ErrorCode::corrupt, std::string("block ") + what); }
 
@@ -79,7 +80,8 @@ std::string identity(const BlockHeader& header) {
   out.varint(header.flags_any);
   out.u8(static_cast<std::uint8_t>((header.all_have_iteration ? kAllHaveIteration : 0) |
                                    (header.has_callsite ? kHasCallsite : 0) |
-                                   (header.has_plain_text ? kHasPlainText : 0)));
+                                   (header.has_plain_text ? kHasPlainText : 0) |
+                                   (header.no_output_said ? kNoOutputSaid : 0)));
   return bytes;
 }
 
@@ -101,6 +103,7 @@ void read_identity(ByteReader in, BlockHeader& header, ByteReader& status) {
   header.all_have_iteration = (bits & kAllHaveIteration) != 0;
   header.has_callsite = (bits & kHasCallsite) != 0;
   header.has_plain_text = (bits & kHasPlainText) != 0;
+  header.no_output_said = (bits & kNoOutputSaid) != 0;
   const bool sane = header.end >= header.first && header.lines <= block_format::kMaxLines &&
                     header.raw_bytes <= block_format::kMaxRawBytes;
   // Offsets grow strictly, so that a line covers at least one, but for the last.

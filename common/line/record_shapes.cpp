@@ -21,6 +21,7 @@ enum Phase : std::uint8_t {
   kElastic,    // ChildFailedError: the table of failures follows
   kTable,
   kStarTable,
+  kIgnored,  // "Exception ignored in: …": a traceback follows, or the exception at once
 };
 
 bool starts_with_any(std::string_view body, std::initializer_list<std::string_view> starts) {
@@ -88,6 +89,7 @@ Fit fit_exception(std::uint8_t& phase, std::string_view body) {
 Fit fit_traceback(std::uint8_t& phase, std::string_view body) {
   switch (phase) {
     case kPrelude:
+    case kIgnored:
     case kLinked:
       if (body.starts_with(kTraceback)) {
         phase = kFrames;
@@ -99,7 +101,7 @@ Fit fit_traceback(std::uint8_t& phase, std::string_view body) {
         phase = kFrames;
         return Fit::yes;
       }
-      if (phase == kLinked && names_exception(body)) break;
+      if (phase != kPrelude && names_exception(body)) break;
       return Fit::no;
     case kFrames:
       if (is_indented(body)) return Fit::yes;
@@ -211,8 +213,12 @@ std::optional<ShapeStart> begins_shape(std::string_view body) {
       }
       break;
     case 'E':
-      if (starts_with_any(body, {"Exception in thread ", "Exception ignored in"})) {
+      if (starts_with_any(body, {"Exception in thread ", "Error in atexit._run_exitfuncs:"})) {
         return ShapeStart{Kind::traceback, kPrelude, Severity::error};
+      }
+      if (starts_with_any(body, {"Exception ignored in", "Exception ignored on ",
+                                 "Exception ignored while ", "Exception ignored from "})) {
+        return ShapeStart{Kind::traceback, kIgnored, Severity::error};
       }
       break;
     case ' ':

@@ -66,6 +66,13 @@ TEST_CASE("Api: compare of an attempt that the job does not have is 404") {
   CHECK(f.status_of("compare", {{"against_attempt", "5"}}) == 404);
 }
 
+TEST_CASE("Api: compare of a rank that the job does not have is 404, of a silent one is not") {
+  RanksFixture f;
+  CHECK(f.status_of("compare", {{"ranks", "0,77"}}) == 404);
+  CHECK(f.status_of("compare", {{"ranks", "77,0"}}) == 404);
+  CHECK(f.status_of("compare", {{"ranks", "0,3"}, {"grep", "no line says this"}}) == 200);
+}
+
 TEST_CASE("Api: compare takes filters, peers, ranks and attempts") {
   RanksFixture f;
   f.spmd.extras.push_back({5, 17, "retrying batch", Severity::warning});

@@ -150,6 +150,17 @@ TEST_CASE("Api: callsites say who prints how much, on which ranks and iterations
   CHECK(one["other"]["callsites"] == 0);
 }
 
+TEST_CASE("Api: metric is one, several with commas, or repeated; each once") {
+  TrainingFixture f;
+  const auto points = [&](std::vector<std::pair<std::string, std::string>> query) {
+    return f.run("telemetry/series", std::move(query))["points"];
+  };
+  CHECK(points({{"metric", "loss"}}) == 20);
+  CHECK(points({{"metric", "loss,lr"}}) == 20);
+  CHECK(points({{"metric", ",lr,loss,loss,"}, {"metric", "loss"}}) == 20);
+  CHECK(f.get("/api/v1/jobs/run/telemetry/series", {{"metric", ","}}).status == 400);
+}
+
 TEST_CASE("Api: telemetry series have min, max, mean and last per bucket and rank, NaN kept") {
   TrainingFixture f;
   const json answer = f.run("telemetry/series", {{"metric", "loss"}, {"buckets", "3"}});

@@ -69,6 +69,62 @@ TEST_CASE_FIXTURE(BrokenFixture, "GET triage: who was first, with the line that 
   CHECK(get("/api/v1/jobs/run/triage").body == answer.body);
 }
 
+TEST_CASE_FIXTURE(BrokenFixture, "GET triage: first has all its names, null where unknown") {
+  for (auto& facts : run->facts()) {
+    for (StreamAttributes& version : facts.versions) version.host.clear();
+  }
+  const json first = get("/api/v1/jobs/run/triage").parsed()["first"];
+  REQUIRE(first.is_object());
+  for (const char* name :
+       {"ranks", "host", "iteration", "time", "certain", "margin_ms", "error_ms"})
+    CHECK(first.contains(name));
+  CHECK(first["host"].is_null());
+}
+
+TEST_CASE_FIXTURE(
+    BrokenFixture,
+    "GET triage: what Python printed and passed over is no failure and no last word") {
+  // Rank 1's exception is that of a destructor: it and its peers had said that they are done.
+  auto whole = storage.add("done");
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    StreamAttributes attributes;
+    attributes.job = "done";
+    attributes.name = "stderr";
+    attributes.rank = rank;
+    const StreamId id{StreamBase{10, static_cast<std::uint64_t>(rank)}, 0};
+    const std::size_t index = whole->add_stream(id, {attributes});
+    std::vector<Line> lines;
+    std::uint64_t offset = 0;
+    const auto say = [&](const std::string& text) -> Line& {
+      lines.push_back(test::make_line(offset, at(20), text));
+      offset = lines.back().end();
+      return lines.back();
+    };
+    say("training finished");
+    for (int round = 0; round < 9; ++round) {
+      Line& head = say("Exception ignored in: <function Loader.__del__ at 0x7f>");
+      head.events.push_back({"python-ignored", "exception_ignored", "teardown"});
+      const std::uint64_t record = head.offset;
+      say("Traceback (most recent call last):").head = record;
+      if (rank == 1 && round == 8) {  // the rest is in another block
+        whole->add_block(index, 0, lines);
+        lines.clear();
+      }
+      Line& last = say("AttributeError: foo");
+      last.head = record;
+      last.events.push_back({"python-exception", "exception", "root"});
+    }
+    for (Line& line : lines) {
+      if (line.raw != "training finished") line.severity = Severity::error;
+    }
+    whole->add_block(index, 0, lines);
+  }
+  const ApiAnswer answer = get("/api/v1/jobs/done/triage");
+  INFO(answer.body);
+  CHECK(answer.parsed()["verdict"] == "healthy");
+  CHECK(answer.parsed()["evidence"].empty());
+}
+
 TEST_CASE_FIXTURE(BrokenFixture, "GET triage: an attempt can be named, and must exist") {
   CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "3"}}).status == 200);
   CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "4"}}).status == 404);

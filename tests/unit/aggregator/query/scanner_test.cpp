@@ -77,10 +77,18 @@ Line random_line(std::mt19937& random, std::uint64_t offset, UnixNanos time) {
   return line;
 }
 
-// What its process was in, plainly.
-void derive(Line& line, const std::vector<IterationStart>& starts) {
+// What its process was in, plainly. Not by what its own stream alone says behind it.
+void derive(Line& line, const std::vector<IterationStart>& starts, const std::vector<Line>& own) {
   std::optional<IterationStart> newest;
   for (const IterationStart& start : starts) {
+    std::optional<std::uint64_t> first;
+    UnixNanos time = INT64_MAX;
+    for (const Line& other : own) {
+      if (other.iteration != start.iteration || other.has(line_flag::derived_iteration)) continue;
+      if (!first) first = other.offset;
+      time = std::min(time, other.time);
+    }
+    if (first && *first > line.offset && time <= start.time) continue;
     if (start.time <= line.time && (!newest || *newest < start)) newest = start;
   }
   if (line.iteration || !newest) return;
@@ -119,10 +127,15 @@ std::shared_ptr<FakeJob> random_job(std::mt19937& random, std::vector<std::vecto
         offset = lines.back().end();
       }
       job->add_block(index, 0, lines);
-      if (!process.empty()) {
-        for (Line& line : lines) derive(line, job->starts[process]);
-      }
       all.back().insert(all.back().end(), lines.begin(), lines.end());
+    }
+    for (const Line& line : all.back()) {
+      auto& last = job->facts()[index].last_iteration;
+      if (line.iteration) last = std::max(last.value_or(*line.iteration), *line.iteration);
+    }
+    if (!process.empty()) {
+      const std::vector<Line> own = all.back();
+      for (Line& line : all.back()) derive(line, job->starts[process], own);
     }
   }
   return job;

@@ -101,6 +101,25 @@ TEST_CASE("Storage: a block that runs into a stored range is stored up to it") {
   }
 }
 
+TEST_CASE("Storage: a job has the ranks that only its lines name, also after a reopen") {
+  Store store;
+  auto lines = numbered_lines(0, 4);
+  lines[0].wrapper_rank = 0;
+  lines[2].wrapper_rank = 5;
+  lines[3].wrapper_rank = 1;
+  REQUIRE(store.put(kJob, make_block(kStream, "run7", lines)).stored);
+  auto one = numbered_lines(lines.back().end(), 1);
+  one[0].wrapper_rank = 7;
+  REQUIRE(store.put(kJob, make_block(kStream, "run7", one)).stored);
+  for (int round = 0; round < 2; ++round) {
+    auto summary =
+        store.run([&](BlockingToken& token) { return store.storage().summary(token, kJob); });
+    REQUIRE(summary.ok());
+    CHECK(summary->ranks == std::set<std::int32_t>{0, 1, 5, 7});
+    store.open();
+  }
+}
+
 TEST_CASE("Storage: what a block needs and the shard lacks is asked for") {
   Store store;
   const MadeBlock block = make_block(kStream, "run7", numbered_lines(0, 10));

@@ -480,5 +480,63 @@ TEST_CASE("Triage: no line of any rank is no failure") {
   CHECK_FALSE(verdict.summary.empty());
 }
 
+EventFact& raise_at_start(MadeFacts& made, std::int32_t rank, const char* words,
+                          UnixNanos spread = kSecond) {
+  EventFact& event = made.event(rank, "exception", "root", kBroke);
+  event.when.hi = kBroke + spread;  // a traceback without a stamp
+  event.words["exc_type"] = "ModuleNotFoundError";
+  event.words["exc_msg"] = words;
+  return event;
+}
+
+TEST_CASE("Triage: what all ranks raise alike, in no known order, nobody raised first") {
+  MadeFacts made(4, 0);
+  for (std::int32_t rank = 0; rank < 4; ++rank) raise_at_start(made, rank, "No module named 'foo'");
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.verdict == "failed");
+  CHECK(verdict.kind == "start");
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{0, 1, 2, 3});
+  CHECK_FALSE(verdict.first->certain);
+  CHECK(verdict.cascade.empty());
+  for (const Evidence& evidence : verdict.evidence) CHECK(evidence.klass != "cascade");
+  CHECK(verdict.summary ==
+        "Ranks 0-3 on n1 were the first to fail (start): ranks 0-3 named the same cause: "
+        "ModuleNotFoundError: No module named 'foo'.");
+}
+
+TEST_CASE("Triage: what all ranks raise alike but for numbers and one who says nothing is alike") {
+  MadeFacts made(8, 0);
+  for (std::int32_t rank = 0; rank < 7; ++rank) {
+    raise_at_start(made, rank, ("no shard " + std::to_string(rank)).c_str());
+  }
+  const Verdict verdict = decide(made.facts());
+
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{0, 1, 2, 3, 4, 5, 6});
+  CHECK(verdict.cascade.empty());
+}
+
+TEST_CASE("Triage: other words, another place or a known order tell who was first") {
+  MadeFacts made(4, 0);
+  for (std::int32_t rank = 0; rank < 4; ++rank) raise_at_start(made, rank, "lost", kMs);
+  auto& events = made.facts().events;
+  SUBCASE("other words") { events[2].words["exc_msg"] = "bad sample"; }
+  SUBCASE("another kind") { events[2].kind = "gpu_oom"; }
+  SUBCASE("a known order") {
+    for (std::size_t i : {0u, 1u, 3u}) {
+      events[i].when.lo += 50 * kMs;
+      events[i].when.hi += 50 * kMs;
+    }
+  }
+  const Verdict verdict = decide(made.facts());
+
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK(verdict.cascade.size() == 3);
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator::triage
