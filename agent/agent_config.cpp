@@ -45,6 +45,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
   config.host = root.string("host", config.host);
   config.metrics = root.string("metrics", config.metrics);
   config.once = root.boolean("once", config.once);
+  config.give_way = root.boolean("give_way", config.give_way);
   const std::string level = root.choice("log_level", std::string(to_string(config.log_level)),
                                         {"debug", "info", "warning", "error"});
   config.log_level = parse_log_threshold(level).value_or(config.log_level);
@@ -130,6 +131,7 @@ std::string print_config(const AgentConfig& config) {
   out += "host: " + yaml_quote(config.host) + "\n";
   out += "metrics: " + yaml_quote(config.metrics) + "\n";
   out += std::string("once: ") + yes_no(config.once) + "\n";
+  out += std::string("give_way: ") + yes_no(config.give_way) + "\n";
   out += "log_level: " + std::string(to_string(config.log_level)) + "\n";
   out += "spool:\n";
   out += "  max_bytes: " + config::format_size(config.spool.max_bytes) + "\n";

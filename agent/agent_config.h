@@ -22,6 +22,7 @@ struct AgentConfig {
   std::string host;                        // empty: the host's name
   std::string metrics = "127.0.0.1:7401";  // "off": none
   bool once = false;                       // read to the end, ship, exit
+  bool give_way = true;                    // to the jobs, where there is not enough CPU for all
   LogThreshold log_level = LogThreshold::info;
 
   struct Spool {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "agent/app.h"
+#include "agent/give_way.h"
 #include "agent/settings.h"
 #include "agent/test_rules.h"
 #include "common/base/logging.h"
@@ -84,6 +85,8 @@ int main(int argc, char** argv) {
   agent::Settings settings;
   if (const auto ended = configure(arguments, settings)) return *ended;
 
+  // Somebody waits for a run that ends.
+  if (settings.config.give_way && !settings.config.once) agent::give_way();
   const auto again = [line = arguments.line] { return agent::reload_settings(line); };
   auto app = agent::App::make(settings, again);
   // A full disk is no reason to end: it is tried again until there is room. (A signal ends it.)

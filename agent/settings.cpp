@@ -74,6 +74,7 @@ std::vector<std::string> needs_restart(const AgentConfig& running, const AgentCo
   if (!wanted.host.empty()) compare("host", running.host, wanted.host);
   compare("metrics", running.metrics, wanted.metrics);
   compare("once", running.once, wanted.once);
+  compare("give_way", running.give_way, wanted.give_way);
   compare("import", running.import.has_value(), wanted.import.has_value());
   return out;
 }

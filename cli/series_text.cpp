@@ -1,5 +1,7 @@
 #include "cli/series_text.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -64,6 +66,16 @@ bool has_several(const Json& answer, const char* name) {
   return seen.size() > 1;
 }
 
+// Attempts as numbers ascend.
+std::vector<std::string> in_order(const std::map<std::string, std::vector<PlotLine>>& attempts) {
+  std::vector<std::string> out;
+  for (const auto& [attempt, lines] : attempts) out.push_back(attempt);
+  std::sort(out.begin(), out.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return out;
+}
+
 }  // namespace
 
 std::string series_table(const Json& answer) {
@@ -86,7 +98,8 @@ std::string series_table(const Json& answer) {
 
 std::string series_plot(const Json& answer, std::size_t columns) {
   const bool metrics = has_several(answer, "metric");
-  std::vector<PlotLine> lines;
+  // An attempt counts its iterations anew: each has a drawing of its own.
+  std::map<std::string, std::vector<PlotLine>> attempts;
   const Json* before = nullptr;
   std::uint64_t apart = 0;
   each_bucket(answer, [&](const Json& series, const Json& bucket) {
@@ -95,6 +108,7 @@ std::string series_plot(const Json& answer, std::size_t columns) {
       if (count > 0 && count < 1e18) apart += static_cast<std::uint64_t>(count);
       return;
     }
+    std::vector<PlotLine>& lines = attempts[member(series, "attempt")];
     if (&series != before) lines.emplace_back();
     before = &series;
     lines.back().push_back({number_member(bucket, "iteration"), number_member(bucket, "mean")});
@@ -108,8 +122,18 @@ std::string series_plot(const Json& answer, std::size_t columns) {
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   out += ": mean of " + (step == "1" ? "each iteration" : "every " + step + " iterations") + ", " +
          std::to_string(answer.at("series").size()) + " series\n";
-  const std::string drawn = plot(lines, {columns, 15});
-  out += drawn.empty() ? "no points with an iteration\n" : drawn;
+  bool any = false;
+  for (const std::string& attempt : in_order(attempts)) {
+    const std::vector<PlotLine>& lines = attempts[attempt];
+    const std::string drawn = plot(lines, {columns, 15});
+    any = any || !drawn.empty();
+    if (!drawn.empty() && attempts.size() > 1) {
+      out += (attempt == "-" ? "no attempt" : "attempt " + attempt) + ", " +
+             std::to_string(lines.size()) + " series:\n";
+    }
+    out += drawn;
+  }
+  if (!any) out += "no points with an iteration\n";
   std::size_t shown = 0;
   for (const Json& series : answer.at("series")) {
     if (!series.is_object()) continue;

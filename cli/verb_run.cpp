@@ -55,6 +55,32 @@ Result<int> open_log(const std::string& file, int more_flags) {
   return fd;
 }
 
+// Where the output goes that a terminal, a pipe or a file was meant to get.
+struct Shown {
+  int out = -1, err = -1;
+
+  // Keeps what standard output and error are now.
+  static Shown keep() {
+    return {::fcntl(STDOUT_FILENO, F_DUPFD, kHighFd), ::fcntl(STDERR_FILENO, F_DUPFD, kHighFd)};
+  }
+  // What keep() kept before this program became itself again; else what there is now.
+  static Shown inherited(const EnvironmentList& environment) {
+    Shown out;
+    std::istringstream text(get_variable(environment, run_environment::kShown).value_or(""));
+    const auto usable = [](int fd) { return fd == -1 || ::fcntl(fd, F_GETFD) >= 0; };  // -1: closed
+    const bool said = text >> out.out >> out.err && usable(out.out) && usable(out.err);
+    if (!said) out = keep();
+    for (const int fd : {out.out, out.err}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return out;
+  }
+  std::string to_text() const { return std::to_string(out) + " " + std::to_string(err); }
+  // As if nothing had been.
+  void give_back() const {
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+  }
+};
+
 class RunVerb final : public Verb {
  public:
   void add_to(CLI::App& root) override {
@@ -86,13 +112,15 @@ class RunVerb final : public Verb {
     const auto files = get_variable(environment, run_environment::kFiles);
     if (!files) return prepare(options, std::move(environment));
     if (get_variable(environment, run_environment::kHolder)) return hold(*files);
+    const Shown shown = Shown::inherited(environment);
     unset_variable(environment, run_environment::kFiles);
-    return run_into(*files, options, std::move(environment));
+    unset_variable(environment, run_environment::kShown);
+    return run_into(*files, shown, options, std::move(environment));
   }
 
  private:
   // The first half: chooses the place, and becomes a process that says in its environment which job
-  // it is. Agents know a process by nothing else.
+  // it is. Agents know a process by nothing else, so its output is the files by then.
   int prepare(const Options& options, EnvironmentList environment) {
     const SystemClock clock;
     RunPlaceRequest request;
@@ -112,14 +140,21 @@ class RunVerb final : public Verb {
     set_variable(environment, "LOGARITHM_JOB", request.job);
     auto place = make_place(request);
     if (!place.ok() && place.error().code() == ErrorCode::invalid) return usage(place.error());
+    const Shown shown = Shown::keep();
     Status made = place.ok() ? make_files(*place) : Status(place.error());
-    if (!made.ok()) return uncaptured(made.error(), options, std::move(environment));
+    if (!made.ok()) {
+      shown.give_back();
+      return uncaptured(made.error(), options, std::move(environment));
+    }
     if (place->attempt) {
       set_variable(environment, "LOGARITHM_ATTEMPT", std::to_string(*place->attempt));
     }
     remove_old_runs(request.base, request.now, kKeep, kRemoveAtOnce);
-    const RunChildRequest again = ourselves(place->directory, options, environment);
-    return uncaptured(become_command(again), options, std::move(environment));
+    RunChildRequest again = ourselves(place->directory, options, environment);
+    set_variable(again.environment, std::string(run_environment::kShown), shown.to_text());
+    const Error failed = become_command(again);
+    shown.give_back();
+    return uncaptured(failed, options, std::move(environment));
   }
 
   // This very command with its files known.
@@ -149,12 +184,18 @@ class RunVerb final : public Verb {
     return path.string();
   }
 
+  // Standard output and error become the files; both the same one where they were one before.
   static Status make_files(const RunPlace& place) {
-    LGR_TRY(int out, open_log(place.file("stdout"), O_CREAT | O_EXCL));
+    const bool one = is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    LGR_TRY(const int out, open_log(place.file("stdout"), O_CREAT | O_EXCL));
+    int err = out;
+    if (!one) {
+      LGR_TRY(err, open_log(place.file("stderr"), O_CREAT | O_EXCL));
+    }
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
     ::close(out);
-    if (is_same_file(STDOUT_FILENO, STDERR_FILENO)) return {};
-    LGR_TRY(int err, open_log(place.file("stderr"), O_CREAT | O_EXCL));
-    ::close(err);
+    if (!one) ::close(err);
     return {};
   }
 
@@ -173,20 +214,22 @@ class RunVerb final : public Verb {
     return error.code() == ErrorCode::not_found ? 127 : 126;
   }
 
-  // The second half. Our own standard output becomes the file, too: so an agent sees who writes it,
-  // also when the command is a shell, or over before anybody looks.
-  int run_into(const std::string& directory, const Options& options, EnvironmentList environment) {
+  // The second half. Our own standard output stays the file: so an agent sees who writes it, also
+  // when the command is a shell, or over before anybody looks.
+  int run_into(const std::string& directory, const Shown& shown, const Options& options,
+               EnvironmentList environment) {
     const MonotonicTime began = clock_.now();
-    const int shown_out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kHighFd);
-    const int shown_err = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kHighFd);
     const RunPlace place{directory, std::nullopt};
     const auto out = open_log(place.file("stdout"), 0);
-    if (!out.ok()) return uncaptured(out.error(), options, std::move(environment));
+    if (!out.ok()) {
+      shown.give_back();
+      return uncaptured(out.error(), options, std::move(environment));
+    }
     const auto own_err = open_log(place.file("stderr"), 0);
     const int err = own_err.ok() ? *own_err : *out;
-    if (!plain_ && ::isatty(shown_out) == 1) {
+    if (!plain_ && ::isatty(shown.out) == 1) {
       struct winsize window {};
-      ::ioctl(shown_out, TIOCGWINSZ, &window);
+      ::ioctl(shown.out, TIOCGWINSZ, &window);
       act_like_a_terminal(environment, window.ws_col, window.ws_row);
     }
     hold_signals(options.signals);
@@ -198,6 +241,7 @@ class RunVerb final : public Verb {
     request.err = err;
     const auto child = start_child(request);
     if (!child.ok()) {
+      shown.give_back();
       for (const char* stream : {"stdout", "stderr"}) ::unlink(place.file(stream).c_str());
       ::rmdir(directory.c_str());
       return cannot_start(child.error());
@@ -207,7 +251,7 @@ class RunVerb final : public Verb {
     ::close(*out);
     if (own_err.ok()) ::close(err);
     const int status =
-        show_until_end(place, *child, options.signals, shown_out, own_err.ok() ? shown_err : -1);
+        show_until_end(place, *child, options.signals, shown.out, own_err.ok() ? shown.err : -1);
     const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - began);
     if (age < kSeenAfter) leave_holder(ourselves(directory, options, environment));
     return status;

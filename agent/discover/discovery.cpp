@@ -182,7 +182,7 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
       leave_out(found.path, "compressed", job);
       continue;
     }
-    if (!imported && is_too_fresh(token, found, now)) continue;
+    const bool fresh = !imported && is_too_fresh(token, found, now);
     if (pattern.regex && !pattern.regex->match(found.path)) {
       leave_out(found.path, "followed, but without rank: its name does not match `path`", job);
     }
@@ -195,7 +195,8 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
                                   .attributes = known,
                                   .job = job,
                                   .relative = {},
-                                  .utc_offset_minutes = std::nullopt};
+                                  .utc_offset_minutes = std::nullopt,
+                                  .open_path = {}};
     if (file.job.empty() && pattern.regex) file.job = known.job;
     if (imported) {
       file.relative = relative_to(import_root, found.path);
@@ -205,15 +206,18 @@ void Discovery::take_walk(BlockingToken& token, const Walk& walk, const Pattern&
             utc_offset_minutes(token, options_.import->tz, found.facts.modified);
       }
     }
+    if (fresh && fresh_.hold(token, file)) continue;
     files_.add_configured(file);
   }
 }
 
 void Discovery::walk_configured(BlockingToken& token, UnixNanos now) {
+  fresh_.begin();
   for (const Pattern& pattern : patterns_) {
     const Walk walk = expand_glob(token, directories_, pattern.entry.glob, now, kMaxFiles);
     take_walk(token, walk, pattern, {}, now);
   }
+  for (const FileRegistry::Configured& file : fresh_.vanished(token)) files_.add_configured(file);
   if (!import_) return;
   for (const std::string& given : options_.import->roots) {
     const std::string root = without_trailing_slash(given);

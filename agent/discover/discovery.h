@@ -12,6 +12,7 @@
 #include "agent/discover/compressed_files.h"
 #include "agent/discover/directory_cache.h"
 #include "agent/discover/file_registry.h"
+#include "agent/discover/fresh_files.h"
 #include "agent/discover/glob.h"
 #include "agent/discover/gpus.h"
 #include "agent/discover/path_shapes.h"
@@ -122,6 +123,7 @@ class Discovery {
   std::optional<Pattern> import_;
   std::set<FileId> own_files_;
   CompressedFiles compressed_;
+  FreshFiles fresh_;
   std::map<std::string, wire::NotCaptured> left_out_;  // by path, of this scan
   UnixNanos last_scan_ = 0, next_check_ = 0;
 };

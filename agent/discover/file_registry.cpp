@@ -39,6 +39,7 @@ void FileRegistry::begin() {
 void FileRegistry::add_configured(const Configured& found) {
   File& entry = file(found.facts);
   add_path(entry, found.path, found.link);
+  if (!found.open_path.empty()) entry.open_path = found.open_path;
   // Two globs, or two names: the first that was configured decides.
   if (!entry.configured || (entry.configured->link && !found.link)) entry.configured = found;
 }

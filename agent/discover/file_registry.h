@@ -48,6 +48,7 @@ class FileRegistry {
     std::string job;       // stated in the configuration; empty: whoever writes it knows
     std::string relative;  // not empty for imported files
     std::optional<std::int32_t> utc_offset_minutes;
+    std::string open_path;  // not empty: no path leads to it any more, this does
   };
   void add_configured(const Configured& file);
 

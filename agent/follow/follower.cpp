@@ -11,9 +11,6 @@ namespace logarithm::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryLog{200};
-constexpr std::chrono::seconds kRates{1};
-constexpr std::uint64_t kBusy = 20 * kSmallBlock;  // lines between two looks at the rates
-constexpr int kSmallBlocks = 100;                  // a second, of all slow streams
 
 }  // namespace
 
@@ -24,9 +21,15 @@ Follower::Follower(FollowOptions options, SourceFs& fs, const RuleSet& rules, St
       log_(log),
       oracle_(oracle),
       clock_(clock),
-      parts_{
-          &rules, pool_, log, stats_, options_.block_bytes, options_.block_age, options_.block_age,
-          mapped_},
+      parts_{&rules,
+             pool_,
+             log,
+             stats_,
+             options_.block_bytes,
+             options_.block_age,
+             options_.block_age,
+             MonotonicTime{},
+             mapped_},
       watcher_(options_.inotify && !options_.once) {
   for (StreamCheckpoint& checkpoint : log.recovered()) {
     // The kernel's log is no file; former boots' are forgotten like other streams that ended.
@@ -63,6 +66,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   now_ = clock_.now();
   wall_ = clock_.wall_now();
   ++turn_;
+  begin_round();
   StepReport report;
   const DirWatcher::Events events = watcher_.drain();
   bool all = look_at_all || events.everything || now_ >= next_poll_;
@@ -102,10 +106,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   audit();
   if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
   if (all || writes_.is_flooded()) count_ahead(token);
-  if (now_ >= next_rates_) {
-    next_rates_ = now_ + kRates;
-    share_small_blocks();
-  }
+  end_round();
   if (all) limit_open_files();
   if (!stalled_ && now_ >= next_forget_) {
     next_forget_ = now_ + std::chrono::minutes(1);
@@ -114,19 +115,6 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (stalled_) report.more = false;
   report.wait = wait_time(now_);
   return report;
-}
-
-// A block costs much more than a line. Slow streams share so many a second.
-void Follower::share_small_blocks() {
-  std::size_t slow = 0;
-  for (auto& [base, tail] : tails_) {
-    if (tail->state != Tail::State::live) continue;
-    const std::uint64_t lines = tail->writer->take_lines();
-    if (lines > 0 && lines < kBusy) ++slow;
-  }
-  const auto fair = std::chrono::nanoseconds(kRates) / kSmallBlocks * slow;
-  parts_.small_age = std::clamp<std::chrono::nanoseconds>(
-      fair, options_.block_age, std::max(options_.block_age, options_.small_age));
 }
 
 // A full log is a state, not an error: reading pauses and is tried again.

@@ -36,7 +36,7 @@ struct FollowOptions {
   std::size_t block_bytes = 256u << 10;      // raw bytes after which a block is cut
   // … or this long after the one before; the first line after a quiet time leaves at once.
   std::chrono::milliseconds block_age{50};
-  std::chrono::milliseconds small_age{500};     // the same for small blocks, where there are many
+  std::chrono::milliseconds small_age{800};     // the same for small blocks, where there are many
   std::chrono::milliseconds idle_flush{1000};   // an unfinished line leaves after this
   std::chrono::milliseconds exit_wait{1000};    // quiet time after the writer's exit
   std::chrono::milliseconds scan_wait{2000};    // bytes after the writer's exit wait for a scan
@@ -165,7 +165,6 @@ class Follower {
   void settle_counts();
   bool goes_on(BlockingToken& token, Closely& closely, const Tail* tail);
   void count_ahead(BlockingToken& token);
-  void share_small_blocks();
   void start_counting(BlockingToken& token, Tail& tail);
   void stop_counting(Tail& tail);
   std::optional<std::uint64_t> unexplained_lines(BlockingToken& token, Tail& tail);
@@ -191,8 +190,13 @@ class Follower {
                                                   const StreamCheckpoint& stream, const Tail* tail);
   std::optional<StreamCheckpoint> checkpoint_of(const StreamId& stream) const;
 
-  // follower_settle.cpp: closing and bounds
+  // follower_awake.cpp: which files are looked at, and when slow ones
   void look_at_awake_directories();
+  void begin_round();
+  void end_round();
+  void share_small_blocks();
+
+  // follower_settle.cpp: closing and bounds
   bool may_drop(const Tail& tail) const;
   Status settle(BlockingToken& token, Tail& tail);
   Status close_tail(BlockingToken& token, Tail& tail, const std::string& reason);
@@ -238,9 +242,11 @@ class Follower {
   std::uint64_t turn_ = 0;
   std::map<StreamBase, Closely> closely_;  // perhaps being copied
   MonotonicTime next_rates_{};
+  MonotonicTime look_at_slow_{};    // not before
+  bool looks_at_slow_ = false;      // … in this turn
   MonotonicTime count_ahead_at_{};  // not before
   WriteCounter writes_;
-  std::map<std::string, StreamBase> counted_;  // of the files whose writes are counted
+  std::unordered_map<std::string, StreamBase> counted_;  // of the files whose writes are counted
 };
 
 }  // namespace logarithm::agent

@@ -151,7 +151,7 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
                 ready.end());
   }
   std::uint64_t budget = options_.step_bytes;
-  count_writes();
+  if (!ready.empty()) count_writes();
   while (!ready.empty() && budget > 0) {
     std::vector<Tail*> again;
     for (Tail* tail : ready) {

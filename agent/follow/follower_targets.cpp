@@ -176,6 +176,7 @@ Follower::Tail* Follower::find_or_make(BlockingToken& token, const std::string& 
   if (found == tails_.end()) {
     auto tail = std::make_unique<Tail>(base, TailedFile(path, std::move(*file), *facts));
     tail->network = system->network;
+    tail->file.trust_times(!system->network);
     tail->imported = imported;
     if (imported && !target->utc_offset_minutes) {
       tail->import_zone = estimate_import_zone(token, parts_, tail->file.file(), *facts);

@@ -28,7 +28,8 @@ constexpr std::chrono::hours kNever{1};  // blocks are cut by size
 Refill::Refill(const WriterParts& parts, StreamId stream, std::vector<Range> lost,
                std::vector<StreamAttributes> versions)
     : log_(parts.log),
-      parts_{parts.rules, parts.pool, log_, stats_, parts.block_bytes, kNever, kNever, mapped_},
+      parts_{parts.rules, parts.pool,           log_,   stats_, parts.block_bytes, kNever,
+             kNever,      MonotonicTime::max(), mapped_},
       stream_(stream),
       lost_(std::move(lost)),
       versions_(std::move(versions)) {}

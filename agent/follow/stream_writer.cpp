@@ -192,8 +192,8 @@ bool StreamWriter::due(MonotonicTime now) const {
 
 std::optional<MonotonicTime> StreamWriter::due_at() const {
   if (!first_line_at_ || !cut_at_) return first_line_at_;
-  const auto age = block_.lines() < kSmallBlock ? parts_.small_age : parts_.block_age;
-  return std::max(*first_line_at_, *cut_at_ + age);
+  if (block_.lines() >= kSmallBlock) return std::max(*first_line_at_, *cut_at_ + parts_.block_age);
+  return std::max(*first_line_at_, std::min(*cut_at_ + parts_.small_age, parts_.sweep_at));
 }
 
 StreamCheckpoint StreamWriter::at_position() const {

@@ -32,6 +32,7 @@ struct WriterParts {
   std::size_t block_bytes;             // raw bytes after which a block is cut
   std::chrono::nanoseconds block_age;  // or this long after the one before
   std::chrono::nanoseconds small_age;  // … when it has few lines
+  MonotonicTime sweep_at;              // … or then, together with those of other streams
   std::vector<MappedProcess>& mapped;  // what new lines said of processes; bounded
 };
 

@@ -47,6 +47,7 @@ struct Follower::Tail {
   bool changed = true;          // look at it in this step
   std::uint64_t read_turn = 0;  // the turn of the last look at a live one
   bool at_end = false;          // nothing to read as of the last look
+  bool is_slow = false;         // it has so few lines that it is not looked at in each turn
   bool asked = false;
   std::optional<std::uint64_t> scan;  // unread bytes wait until more scans were made than this
   MonotonicTime scan_since;

@@ -87,6 +87,14 @@ void TailedFile::begin_generation(MonotonicTime now) {
   rate_.clear();
 }
 
+// The last of what we see was written when the file says so: nearer than when we looked. Not for an
+// older stamp (somebody set it, the clock was set) or one of the future (another host's).
+UnixNanos TailedFile::written_at(UnixNanos observed, UnixNanos wall) const {
+  constexpr UnixNanos kLately = 1'000'000'000;
+  const bool lately = facts_.modified <= wall && wall - facts_.modified < kLately;
+  return trust_times_ && lately ? facts_.modified : observed;
+}
+
 TailedFile::Outcome TailedFile::read(BlockingToken& token, StreamWriter& writer, std::size_t max,
                                      std::vector<char>& buffer, UnixNanos observed,
                                      MonotonicTime now, UnixNanos wall) {
@@ -109,6 +117,7 @@ TailedFile::Outcome TailedFile::read(BlockingToken& token, StreamWriter& writer,
     }
     nul_scan_ = 0;  // somebody wrote: perhaps into the NULs
   }
+  observed = written_at(observed, wall);
   const std::string& tail = writer.digest().tail();
   const std::uint64_t there = before->size - offset;
   if (there == 0) {

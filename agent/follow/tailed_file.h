@@ -42,6 +42,8 @@ class TailedFile {
     bool line_end = false;    // … and the last byte is one
   };
   void count_lines(bool wanted) { count_lines_ = wanted; }
+  // Its modification time is of this host's clock: lines are observed then, not when we look.
+  void trust_times(bool wanted) { trust_times_ = wanted; }
   // Reads up to `max` bytes into `writer`. Compares the bytes before the position with what was
   // read there earlier, in the same read. Runs of NULs (512 and more, or at the start of a
   // truncated file) are left out as soon as something follows them.
@@ -75,6 +77,7 @@ class TailedFile {
 
  private:
   FileChange fail(const Error& error, MonotonicTime now);
+  UnixNanos written_at(UnixNanos observed, UnixNanos wall) const;
   void accept(const FileFacts& facts, MonotonicTime now, UnixNanos wall);
   Outcome scan_nuls(BlockingToken& token, StreamWriter& writer, std::size_t max,
                     std::vector<char>& buffer, UnixNanos observed, MonotonicTime now);
@@ -88,7 +91,7 @@ class TailedFile {
   MonotonicTime grown_at_, seen_at_;
   UnixNanos seen_wall_ = 0;
   GrowthRate rate_;
-  bool count_lines_ = false;
+  bool count_lines_ = false, trust_times_ = false;
   std::uint64_t nul_scan_ = 0;  // bytes from the position to here are NULs, kept back
   UnixNanos nul_modified_ = 0;
   MonotonicTime retry_at_;

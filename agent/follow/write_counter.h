@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "common/async/blocking.h"
@@ -39,7 +41,7 @@ class WriteCounter {
   // What came since the last call, by path; files without events are not in it. nullopt: events
   // were lost, or merged because the writer reaches the file through another directory. Never
   // waits.
-  using Counts = std::map<std::string, std::optional<std::uint64_t>>;
+  using Counts = std::unordered_map<std::string, std::optional<std::uint64_t>>;
   Counts take();
   // Waits for a write, to any file of the directories, at most this long.
   void wait(BlockingToken& token, std::chrono::milliseconds longest);
@@ -54,13 +56,20 @@ class WriteCounter {
     std::uint64_t own = 0, named = 0;  // events of the file's watch, and of the directory's
     std::uint64_t fresh = 0;           // of `own`, since the last take()
   };
-  using Names = std::map<std::string, File*, std::less<>>;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const {
+      return std::hash<std::string_view>()(name);
+    }
+  };
+  // Hashed: each write of a counted file looks it up.
+  using Names = std::unordered_map<std::string, File*, Hash, std::equal_to<>>;
 
   int fd_ = -1;
   std::uint64_t events_ = 0;
-  std::map<std::string, File> files_;  // by path
-  std::map<int, std::pair<const std::string, File>*> by_watch_;
-  std::map<int, Names> by_folder_;  // watch of a directory -> its counted files
+  std::unordered_map<std::string, File> files_;  // by path
+  std::unordered_map<int, std::pair<const std::string, File>*> by_watch_;
+  std::unordered_map<int, Names> by_folder_;  // watch of a directory -> its counted files
 };
 
 }  // namespace logarithm::agent

@@ -49,6 +49,7 @@ struct SpoolBatch {
   std::vector<wire::StreamInfo> infos;
   std::vector<SpooledBlock> blocks;
   std::vector<Fact> facts;
+  bool more = false;  // it ends at a bound: call again
   bool empty() const { return infos.empty() && blocks.empty() && facts.empty(); }
 };
 
@@ -165,8 +166,9 @@ class Spool final : public StreamLog {
   std::unique_ptr<File> file_;  // the segment being written; none before the first append
   std::uint64_t current_sequence_ = 0;
   std::uint64_t snapshot_bytes_ = 0;
-  bool failed_ = false;  // the file's end is not what we think: go on in a new segment
-  bool dirty_ = false;   // not synced
+  bool failed_ = false;     // the file's end is not what we think: go on in a new segment
+  bool dirty_ = false;      // not synced
+  bool sync_soon_ = false;  // … and it is more than acks, which are only told again when lost
   MonotonicTime last_sync_{};
   std::uint64_t free_ = 0;  // bytes of the file system, as of the last time it was asked
   MonotonicTime ask_free_at_{};

@@ -216,7 +216,8 @@ SpoolBatch Spool::next(BlockingToken& token, SpoolCursor cursor, std::size_t max
   batch.cursor = std::move(cursor);
   give_infos(batch);
   // A block follows only the attributes it was made with.
-  if (batch.cursor.info_revision != index_.revision) return batch;
+  batch.more = batch.cursor.info_revision != index_.revision;
+  if (batch.more) return batch;
   give_facts(batch);
   if (batch.cursor.templates.size() > kMaxKnownTemplates) batch.cursor.templates.clear();
   std::size_t bytes = 0;
@@ -236,6 +237,8 @@ SpoolBatch Spool::next(BlockingToken& token, SpoolCursor cursor, std::size_t max
     for (const TemplateDef& def : block->templates) batch.cursor.templates.insert(def.id);
     batch.blocks.push_back(std::move(*block));
   }
+  batch.more = batch.cursor.facts_revision != index_.facts_revision ||
+               index_.blocks.upper_bound(batch.cursor.block) != index_.blocks.end();
   return batch;
 }
 

@@ -104,7 +104,7 @@ Status Spool::roll(BlockingToken& token) {
   Segment& segment = index_.segments[sequence];
   segment.sequence = sequence;
   segment.bytes = snapshot_bytes_ = bytes.size();
-  failed_ = dirty_ = false;
+  failed_ = dirty_ = sync_soon_ = false;
   dropped_.clear();
   lazy_acks_.clear();
   lazy_facts_.clear();
@@ -127,7 +127,7 @@ Status Spool::put(BlockingToken& token, std::string_view records) {
     return written;
   }
   segment.bytes += records.size();
-  dirty_ = true;
+  dirty_ = sync_soon_ = true;
   if (clock_.now() - last_sync_ >= options_.sync_interval) tick(token);
   return {};
 }
@@ -142,7 +142,10 @@ Status Spool::flush_lazy(BlockingToken& token) {
   if (!record.numbers.empty()) append_record(bytes, RecordType::fact_done, encode(record));
   lazy_acks_.clear();
   lazy_facts_.clear();
-  return put(token, bytes);
+  const bool soon = sync_soon_;
+  LGR_CHECK(put(token, bytes));
+  sync_soon_ = soon;
+  return {};
 }
 
 Status Spool::sync_current(BlockingToken& token) {
@@ -155,7 +158,7 @@ Status Spool::sync_current(BlockingToken& token) {
     failed_ = true;
     return synced;
   }
-  dirty_ = false;
+  dirty_ = sync_soon_ = false;
   return {};
 }
 
@@ -169,7 +172,7 @@ void Spool::tick(BlockingToken& token) {
   }
   if (!has_current() || failed_) return;
   Status done = flush_lazy(token);
-  if (done.ok() && !failed_) done = sync_current(token);
+  if (done.ok() && !failed_ && sync_soon_) done = sync_current(token);
   if (!done.ok()) LGR_WARN("spool not synced error={}", done.error().to_string());
 }
 

@@ -3,6 +3,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/wire/frame.h"
@@ -14,6 +16,15 @@ class Connection {
  public:
   virtual ~Connection() = default;
   virtual boost::asio::awaitable<Status> send(wire::Frame frame) = 0;
+  // In this order, in as few messages as the peer reads.
+  virtual boost::asio::awaitable<Status> send_all(std::vector<wire::Frame> frames) {
+    for (wire::Frame& next : frames) {
+      wire::Frame frame = std::move(next);
+      Status sent = co_await send(std::move(frame));
+      if (!sent.ok()) co_return sent;
+    }
+    co_return Status();
+  }
   // Frames of unknown types are skipped. An Error ends the session.
   virtual boost::asio::awaitable<Result<wire::Frame>> receive() = 0;
   virtual boost::asio::awaitable<void> close(std::string reason) = 0;

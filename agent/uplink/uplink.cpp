@@ -176,6 +176,7 @@ boost::asio::awaitable<Status> Uplink::session() {
   }
   connection_->cancel();
   while (reading_) co_await wait(MonotonicTime::max());
+  give_acks();
   connection_.reset();
   co_return status;
 }
@@ -198,6 +199,7 @@ boost::asio::awaitable<Status> Uplink::read_loop(std::shared_ptr<Connection> con
 
 boost::asio::awaitable<Status> Uplink::send_loop() {
   while (!stopping_) {
+    give_acks();
     if (failure_) co_return *failure_;
     // First of all the whole list: until then the aggregator calls our streams incomplete.
     if (clock_.now() >= next_heartbeat_) LGR_CO_CHECK(co_await send_heartbeat());
@@ -211,8 +213,8 @@ boost::asio::awaitable<Status> Uplink::send_loop() {
     if (flushing_.id == 0 && (!unflushed_facts_.empty() || unflushed_infos_ > confirmed_infos_)) {
       LGR_CO_CHECK(co_await send_flush());
     }
-    idle_ = in_flight_.empty() && resends_.empty() && infos_again_.empty() && flushing_.id == 0 &&
-            !oracle_.has_open();
+    idle_ = in_flight_.empty() && landed_.empty() && resends_.empty() && infos_again_.empty() &&
+            flushing_.id == 0 && !oracle_.has_open();
     MonotonicTime until = next_heartbeat_;
     if (paused()) until = std::min(until, pause_until_);
     co_await wait(until);

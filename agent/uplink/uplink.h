@@ -131,8 +131,10 @@ class Uplink final : public StreamOracle {
   boost::asio::awaitable<Status> send_again(std::uint64_t number, Resend how);
   boost::asio::awaitable<Status> send_infos_again();
   boost::asio::awaitable<Status> send_new();
-  boost::asio::awaitable<Status> send_block(SpooledBlock block, std::uint64_t all_end, bool plain);
-  boost::asio::awaitable<Status> send_facts(std::vector<Fact> facts);
+  void add_block(SpooledBlock block, std::uint64_t all_end, bool plain,
+                 std::vector<wire::Frame>& frames);
+  void add_facts(std::vector<Fact> facts, std::vector<wire::Frame>& frames);
+  void give_acks();
   boost::asio::awaitable<Status> send_flush();
   std::uint64_t budget() const;
   std::size_t max_block() const;
@@ -199,6 +201,7 @@ class Uplink final : public StreamOracle {
   bool flush_spoiled_ = false;
   std::uint64_t flush_id_ = 0;
   std::map<StreamId, wire::StreamLag> told_;
+  std::vector<std::uint64_t> landed_;  // acked, and the spool does not know yet
 };
 
 }  // namespace logarithm::agent

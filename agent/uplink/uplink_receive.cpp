@@ -79,11 +79,8 @@ void Uplink::done(std::vector<std::uint64_t> numbers) {
     land(number);
     attempts_.erase(number);
   }
-  if (numbers.empty()) return;
-  dirty_ = true;  // there is credit again
-  worker_.post([spool = &spool_, numbers = std::move(numbers)](BlockingToken& token) {
-    spool->ack(token, numbers);
-  });
+  // When the spool knows, it says that there is something new: there is credit again.
+  landed_.insert(landed_.end(), numbers.begin(), numbers.end());
 }
 
 void Uplink::on(wire::Refuse&& refuse) {

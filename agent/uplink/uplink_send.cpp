@@ -16,6 +16,7 @@ boost::asio::awaitable<Status> Uplink::send_hello() {
   hello.version = options_.version;
   hello.block_version = block_format::kVersion;
   hello.token = options_.token;
+  hello.batches = true;
   wire::Frame frame = std::move(hello);
   co_return co_await connection_->send(std::move(frame));
 }
@@ -107,8 +108,9 @@ boost::asio::awaitable<Status> Uplink::send_again(std::uint64_t number, Resend h
     LGR_CO_CHECK(co_await send_infos_again());
   }
   if (how.plain) ++stats_.sent_plain;
-  SpooledBlock ready = std::move(*block);
-  co_return co_await send_block(std::move(ready), *all_end, how.plain);
+  std::vector<wire::Frame> frames;
+  add_block(std::move(*block), *all_end, how.plain, frames);
+  co_return co_await connection_->send_all(std::move(frames));
 }
 
 std::size_t Uplink::max_block() const {
@@ -121,13 +123,13 @@ std::uint64_t Uplink::budget() const {
   return std::min<std::uint64_t>(credit - in_flight_bytes_, options_.batch_bytes);
 }
 
-boost::asio::awaitable<Status> Uplink::send_block(SpooledBlock block, std::uint64_t all_end,
-                                                  bool plain) {
+// Its templates, and the block: in flight from here on.
+void Uplink::add_block(SpooledBlock block, std::uint64_t all_end, bool plain,
+                       std::vector<wire::Frame>& frames) {
   if (!block.templates.empty()) {
     wire::Templates templates;
     templates.templates = std::move(block.templates);
-    wire::Frame frame = std::move(templates);
-    LGR_CO_CHECK(co_await connection_->send(std::move(frame)));
+    frames.emplace_back(std::move(templates));
   }
   InFlight sent;
   sent.stream = block.block.stream;
@@ -141,11 +143,10 @@ boost::asio::awaitable<Status> Uplink::send_block(SpooledBlock block, std::uint6
   ++stats_.sent_blocks;
   by_first_.insert({sent.stream, sent.range.first, block.number});
   in_flight_[block.number] = std::move(sent);
-  wire::Frame frame = std::move(block.block);
-  co_return co_await connection_->send(std::move(frame));
+  frames.emplace_back(std::move(block.block));
 }
 
-boost::asio::awaitable<Status> Uplink::send_facts(std::vector<Fact> facts) {
+void Uplink::add_facts(std::vector<Fact> facts, std::vector<wire::Frame>& frames) {
   wire::Processes processes;
   for (Fact& fact : facts) {
     unflushed_facts_.push_back(fact.id);
@@ -153,22 +154,14 @@ boost::asio::awaitable<Status> Uplink::send_facts(std::vector<Fact> facts) {
       processes.processes.push_back(std::move(*process));
     }
   }
-  if (!processes.processes.empty()) {
-    wire::Frame frame = std::move(processes);
-    LGR_CO_CHECK(co_await connection_->send(std::move(frame)));
-  }
+  if (!processes.processes.empty()) frames.emplace_back(std::move(processes));
   for (Fact& fact : facts) {
-    wire::Frame frame;
     if (auto* report = std::get_if<wire::GapReport>(&fact.value)) {
-      frame = std::move(*report);
+      frames.emplace_back(std::move(*report));
     } else if (auto* closed = std::get_if<wire::Closed>(&fact.value)) {
-      frame = std::move(*closed);
-    } else {
-      continue;
+      frames.emplace_back(std::move(*closed));
     }
-    LGR_CO_CHECK(co_await connection_->send(std::move(frame)));
   }
-  co_return Status();
 }
 
 boost::asio::awaitable<Status> Uplink::send_new() {
@@ -179,22 +172,29 @@ boost::asio::awaitable<Status> Uplink::send_new() {
   };
   SpoolBatch batch = co_await worker_.run(std::move(take));
   cursor_ = std::move(batch.cursor);
-  if (!batch.empty()) dirty_ = true;
-  for (wire::StreamInfo& info : batch.infos) {
-    wire::Frame frame = std::move(info);
-    LGR_CO_CHECK(co_await connection_->send(std::move(frame)));
-  }
+  if (batch.more && !batch.empty()) dirty_ = true;
+  std::vector<wire::Frame> frames;
+  for (wire::StreamInfo& info : batch.infos) frames.emplace_back(std::move(info));
   unflushed_infos_ = std::max(unflushed_infos_, cursor_.info_revision);
   for (SpooledBlock& block : batch.blocks) {
     if (block.block.bytes.size() > max_block()) {
       resends_[block.number].resume_at = block.block.first;  // in pieces
       continue;
     }
-    SpooledBlock ready = std::move(block);
-    const std::uint64_t end = ready.block.end;
-    LGR_CO_CHECK(co_await send_block(std::move(ready), end, false));
+    const std::uint64_t end = block.block.end;
+    add_block(std::move(block), end, false, frames);
   }
-  co_return co_await send_facts(std::move(batch.facts));
+  add_facts(std::move(batch.facts), frames);
+  co_return co_await connection_->send_all(std::move(frames));
+}
+
+// What landed since the last call, at once: the acks of a batch come together.
+void Uplink::give_acks() {
+  if (landed_.empty()) return;
+  worker_.post([spool = &spool_, numbers = std::exchange(landed_, {})](BlockingToken& token) {
+    spool->ack(token, numbers);
+    return Status();
+  });
 }
 
 boost::asio::awaitable<Status> Uplink::send_flush() {

@@ -1,6 +1,10 @@
 #include "agent/uplink/ws_transport.h"
 
+#include <deque>
+#include <optional>
 #include <utility>
+
+#include "common/wire/batch.h"
 
 namespace logarithm::agent {
 namespace {
@@ -14,14 +18,35 @@ class WsLink final : public Connection {
     co_return co_await socket_->send(std::move(bytes));
   }
 
+  boost::asio::awaitable<Status> send_all(std::vector<wire::Frame> frames) override {
+    std::vector<std::string> together;
+    std::size_t bytes = 0;
+    for (wire::Frame& frame : frames) {
+      std::string next = wire::encode(frame);
+      frame = wire::Flush();  // its bytes are not needed twice
+      if (!together.empty() && (!batches_ || bytes + next.size() > wire::kBatchBytes)) {
+        std::vector<std::string> full = std::move(together);
+        LGR_CO_CHECK(co_await send_together(std::move(full)));
+        together.clear();
+        bytes = 0;
+      }
+      bytes += next.size();
+      together.push_back(std::move(next));
+    }
+    if (together.empty()) co_return Status();
+    co_return co_await send_together(std::move(together));
+  }
+
   boost::asio::awaitable<Result<wire::Frame>> receive() override {
-    while (true) {
+    while (received_.empty()) {
       auto message = co_await socket_->receive();
       if (!message.ok()) co_return message.error();
-      auto frame = wire::decode(*message);
-      if (!frame.ok()) co_return frame.error();
-      if (frame->has_value()) co_return std::move(**frame);
+      const Status read = take(*message);
+      if (!read.ok()) co_return read.error();
     }
+    wire::Frame frame = std::move(received_.front());
+    received_.pop_front();
+    co_return std::move(frame);
   }
 
   boost::asio::awaitable<void> close(std::string reason) override {
@@ -30,7 +55,30 @@ class WsLink final : public Connection {
   void cancel() override { socket_->cancel(); }
 
  private:
+  boost::asio::awaitable<Status> send_together(std::vector<std::string> frames) {
+    std::string message =
+        frames.size() == 1 ? std::move(frames.front()) : wire::encode_batch(frames);
+    co_return co_await socket_->send(std::move(message));
+  }
+
+  Status take(std::string_view message) {
+    if (!wire::is_batch(message)) return take_frame(message);
+    LGR_TRY(const std::vector<std::string_view> frames, wire::decode_batch(message));
+    for (const std::string_view frame : frames) LGR_CHECK(take_frame(frame));
+    return {};
+  }
+
+  Status take_frame(std::string_view bytes) {
+    LGR_TRY(std::optional<wire::Frame> frame, wire::decode(bytes));
+    if (!frame) return {};  // of a type that we do not know
+    if (const auto* welcome = std::get_if<wire::Welcome>(&*frame)) batches_ = welcome->batches;
+    received_.push_back(std::move(*frame));
+    return {};
+  }
+
   std::shared_ptr<net::WsConnection> socket_;
+  bool batches_ = false;  // the peer reads them
+  std::deque<wire::Frame> received_;
 };
 
 }  // namespace

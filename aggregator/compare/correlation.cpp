@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "common/config/units.h"
 
@@ -55,60 +56,96 @@ Correlation::Correlation(const JobView& view, CorrelateBy by, Within within, std
   for (const ProcessFacts& process : view.snapshot().processes()) {
     for (const Gpu& gpu : process.info.gpus) {
       if (gpu.pci.empty()) continue;
-      gpus_[process.info.key()].push_back(process.info.host + " " + pci_of(gpu.pci));
+      const Key key = named(process.info.host + " " + pci_of(gpu.pci));
+      gpus_[process.info.key()].push_back(key);
     }
   }
 }
 
-std::vector<std::string> Correlation::keys_of(const QueryLine& line) const {
-  switch (by_) {
-    case CorrelateBy::rank: {
-      const auto rank = rank_of(line.line, *line.join);
-      if (!rank) return {};
-      return {std::to_string(*rank)};
-    }
-    case CorrelateBy::host:
-      if (line.join->attributes->host.empty()) return {};
-      return {line.join->attributes->host};
-    case CorrelateBy::gpu: break;
+Correlation::Key Correlation::named(const std::string& name) {
+  const auto [at, fresh] = places_.try_emplace(name, static_cast<Key>(names_.size()));
+  if (fresh) names_.push_back(name);
+  return at->second;
+}
+
+const Correlation::Keys& Correlation::keys_of(const Mark& line) {
+  const StreamAttributes& attributes = *line.join->attributes;
+  keys_.clear();
+  if (by_ == CorrelateBy::rank) {
+    if (const auto rank = rank_of(line)) keys_.push_back(*rank);
+    return keys_;
   }
   // A kernel's line names the device; a rank's line is of those that its process holds.
-  for (const MetaPair& pair : line.line.meta) {
-    const auto* text = std::get_if<std::string>(&pair.value);
-    if (pair.key == "pci" && text != nullptr) {
-      return {line.join->attributes->host + " " + pci_of(*text)};
-    }
+  if (by_ == CorrelateBy::gpu && line.word != nullptr) {
+    keys_.push_back(named(attributes.host + " " + pci_of(*line.word)));
+    return keys_;
   }
-  const auto found = gpus_.find(line.join->attributes->process);
-  return found == gpus_.end() ? std::vector<std::string>() : found->second;
+  const auto [at, fresh] = joins_.try_emplace(line.join);
+  if (!fresh) return at->second;
+  if (by_ == CorrelateBy::host) {
+    if (!attributes.host.empty()) at->second.push_back(named(attributes.host));
+  } else if (const auto found = gpus_.find(attributes.process); found != gpus_.end()) {
+    at->second = found->second;
+  }
+  return at->second;
 }
 
-bool Correlation::is_over(const QueryLine& first, const QueryLine& now) const {
+bool Correlation::is_over(const Mark& first, const Mark& now) const {
   if (within_.iterations) return false;  // a stream may go back to an earlier iteration
-  return now.line.time - first.line.time > within_.nanos;
+  return now.time - first.time > within_.nanos;
 }
 
-bool Correlation::is_pair(const QueryLine& first, const QueryLine& then) const {
-  if (!within_.iterations) return then.line.time - first.line.time <= within_.nanos;
+bool Correlation::is_pair(const Mark& first, const Mark& then) const {
+  if (!within_.iterations) return then.time - first.time <= within_.nanos;
   // The axis is (attempt, iteration): a restart counts anew.
   if (first.join->attempt != then.join->attempt) return false;
-  const std::int64_t a = *first.line.iteration, b = *then.line.iteration;
+  const std::int64_t a = *first.iteration, b = *then.iteration;
   return b >= a && b - a <= *within_.iterations;
 }
 
-Status Correlation::add_first(QueryLine line) {
-  ++firsts_;
-  const auto keys = keys_of(line);
+const Correlation::Keys& Correlation::pairable(const Mark& line) {
+  static const Keys kNone;
+  const Keys& keys = keys_of(line);
   if (keys.empty()) {
     ++without_key_;
-    return {};
+    return keys;
   }
-  if (within_.iterations && !line.line.iteration) {
+  if (within_.iterations && !line.iteration) {
     ++without_iteration_;
-    return {};
+    return kNone;
   }
-  for (const std::string& key : keys) {
-    std::deque<QueryLine>& open = open_[key];
+  return keys;
+}
+
+std::function<bool(const StreamJoin&)> Correlation::strangers_to(
+    const std::vector<Mark>& firsts) const {
+  switch (by_) {
+    case CorrelateBy::rank: {
+      std::set<std::int32_t> ranks;
+      for (const Mark& first : firsts) {
+        if (const auto rank = rank_of(first)) ranks.insert(*rank);
+      }
+      return [ranks = std::move(ranks)](const StreamJoin& join) {
+        const bool sure = join.rank_is_fixed || join.facts->lacks_wrapper_ranks;
+        return sure && join.rank && !ranks.contains(*join.rank);
+      };
+    }
+    case CorrelateBy::host: {
+      std::set<std::string> hosts;
+      for (const Mark& first : firsts) hosts.insert(first.join->attributes->host);
+      return [hosts = std::move(hosts)](const StreamJoin& join) {
+        return !join.attributes->host.empty() && !hosts.contains(join.attributes->host);
+      };
+    }
+    case CorrelateBy::gpu: break;
+  }
+  return [](const StreamJoin&) { return false; };
+}
+
+Status Correlation::add_first(const Mark& line) {
+  ++firsts_;
+  for (const Key key : pairable(line)) {
+    std::deque<Mark>& open = open_[key];
     while (!open.empty() && is_over(open.front(), line)) {
       open.pop_front();
       --open_count_;
@@ -122,33 +159,32 @@ Status Correlation::add_first(QueryLine line) {
   return {};
 }
 
-void Correlation::add_then(const QueryLine& line) {
+void Correlation::add_then(const Mark& line) {
   ++thens_;
-  const auto keys = keys_of(line);
-  if (keys.empty()) {
-    ++without_key_;
-    return;
-  }
-  if (within_.iterations && !line.line.iteration) {
-    ++without_iteration_;
-    return;
-  }
-  for (const std::string& key : keys) {
+  for (const Key key : pairable(line)) {
     const auto found = open_.find(key);
     if (found == open_.end()) continue;
-    std::deque<QueryLine> left;
-    for (QueryLine& first : found->second) {
-      if (is_over(first, line)) {
-        --open_count_;
-      } else if (is_pair(first, line)) {
-        --open_count_;
-        ++pair_count_;
-        if (pairs_.size() < limit_) pairs_.push_back({key, std::move(first), line});
-      } else {
-        left.push_back(std::move(first));
+    std::deque<Mark>& open = found->second;
+    const auto closed = [&](const Mark& first) {
+      if (is_over(first, line)) return true;
+      if (!is_pair(first, line)) return false;
+      ++pair_count_;
+      if (pairs_.size() < limit_) {
+        pairs_.push_back(
+            {by_ == CorrelateBy::rank ? std::to_string(key) : names_[static_cast<std::size_t>(key)],
+             first, line});
       }
+      return true;
+    };
+    // In order, so that pairs come as their first lines do.
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (closed(open[i])) continue;
+      if (kept != i) open[kept] = open[i];
+      ++kept;
     }
-    found->second = std::move(left);
+    open_count_ -= open.size() - kept;
+    open.resize(kept);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "aggregator/http/endpoints.h"
 #include "aggregator/http/problem.h"
 #include "aggregator/http/request_params.h"
+#include "aggregator/query/match_cache.h"
 #include "aggregator/query/pruner.h"
 #include "aggregator/triage/block_survey.h"
 
@@ -17,6 +18,8 @@ bool is_probe(std::string_view path) { return path == "/healthz" || path == "/re
 
 // What triage remembers of the blocks that it looked at, bytes.
 constexpr std::size_t kSurveys = 128u << 20;
+// What correlations remember of the blocks that they asked, bytes.
+constexpr std::size_t kMatches = 32u << 20;
 
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kIngestPath = "/api/v1/ingest", kTailPath = "/api/v1/tail";
@@ -49,7 +52,8 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
       agents_(agents),
       ingest_(ingest),
       tokens_(std::move(tokens)),
-      surveys_(std::make_shared<triage::SurveyCache>(kSurveys)) {
+      surveys_(std::make_shared<triage::SurveyCache>(kSurveys)),
+      matches_(std::make_shared<MatchCache>(kMatches)) {
   route("/api/v1/jobs", &Api::jobs);
   route("/api/v1/jobs/{job}", &Api::job);
   route("/api/v1/jobs/{job}/lines", &Api::lines);

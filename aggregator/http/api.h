@@ -22,6 +22,7 @@ class SurveyCache;
 }
 
 class FoldAnswer;
+class MatchCache;
 class SuppressionStore;
 struct ScanPlan;
 
@@ -124,6 +125,7 @@ class Api final : public net::HttpHandler {
   std::vector<TokenGrant> tokens_;
   Router router_;
   std::shared_ptr<triage::SurveyCache> surveys_;
+  std::shared_ptr<MatchCache> matches_;
   std::function<void(std::string&)> more_metrics_;
   std::function<void(JsonWriter&)> more_status_;
   bool ready_ = false;

@@ -1,4 +1,7 @@
 #include <array>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "aggregator/compare/correlation.h"
 #include "aggregator/http/api.h"
@@ -8,6 +11,8 @@
 #include "aggregator/http/request_params.h"
 #include "aggregator/http/views.h"
 #include "aggregator/query/logql_parser.h"
+#include "aggregator/query/mark_scanner.h"
+#include "aggregator/query/match_cache.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -23,23 +28,26 @@ struct CorrelateRequest {
   std::size_t memory = 256u << 20;
 };
 
-// Merges the two scans in the order of their lines.
+// Merges the two scans in the order of their lines, then reads the lines that are told.
 class CorrelateTask final : public QueryTask {
  public:
-  CorrelateTask(Storage& storage, CorrelateRequest request)
-      : storage_(storage), request_(std::move(request)) {}
+  CorrelateTask(Storage& storage, MatchCache& cache, CorrelateRequest request)
+      : storage_(storage), cache_(cache), request_(std::move(request)) {}
 
   Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override {
     if (!view_) LGR_CHECK(open(token));
-    while (true) {
-      for (Side& side : sides_) {
-        if (side.next < side.rows.size() || side.finished) continue;
-        if (time_is_up()) return false;
-        LGR_CHECK(fill(token, side, time_is_up));
-        if (side.rows.empty() && !side.finished) return false;
-      }
-      LGR_TRY(bool more, take_one());
-      if (!more) break;
+    if (!looked_ahead_) {
+      LGR_TRY(looked_ahead_, look_ahead(token, time_is_up));
+      if (!looked_ahead_) return false;
+    }
+    if (!paired_) {
+      LGR_TRY(paired_, pair_up(token, time_is_up));
+      if (!paired_) return false;
+      note_wanted();
+    }
+    while (!wanted_.empty()) {
+      if (time_is_up()) return false;
+      LGR_CHECK(read_some(token));
     }
     write();
     return true;
@@ -50,24 +58,61 @@ class CorrelateTask final : public QueryTask {
   const Predicate& predicate(std::size_t side) const { return request_.plans[side].predicate; }
 
  private:
-  static constexpr std::size_t kTurnRows = 1024;
+  static constexpr std::size_t kTurnRows = 1024, kFew = 20'000;
   struct Side {
-    std::unique_ptr<Scanner> scanner;
-    std::vector<QueryLine> rows;
+    std::unique_ptr<MarkScanner> scanner;
+    std::vector<Mark> rows;
     std::size_t next = 0;
     bool finished = false;
   };
 
   Status open(BlockingToken& token) {
     LGR_TRY(view_, open_job(token, storage_, request_.job));
-    ScanLimits limits;
+    MarkLimits limits;
     limits.memory = request_.memory / 2;
+    limits.cache = &cache_;
+    if (request_.by == CorrelateBy::gpu) limits.word_key = Correlation::kDeviceKey;
     for (std::size_t i = 0; i < sides_.size(); ++i) {
-      sides_[i].scanner = std::make_unique<Scanner>(*view_, request_.plans[i], limits);
+      sides_[i].scanner = std::make_unique<MarkScanner>(*view_, request_.plans[i], limits);
     }
     correlation_ =
         std::make_unique<Correlation>(*view_, request_.by, request_.within, request_.limit);
     return {};
+  }
+
+  // Where the first lines are few, the second ones are read only where they can be paired. False:
+  // call again.
+  Result<bool> look_ahead(BlockingToken& token, const std::function<bool()>& time_is_up) {
+    Side &first = sides_[0], &then = sides_[1];
+    ScanTurn turn;
+    turn.time_is_up = time_is_up;
+    while (!first.finished && first.rows.size() < kFew) {
+      if (time_is_up()) return false;
+      turn.max_rows = kFew - first.rows.size();
+      LGR_TRY(const ScanState state, first.scanner->next(token, turn, first.rows));
+      first.finished = state == ScanState::finished;
+    }
+    if (!first.finished) return true;
+    auto strangers = correlation_->strangers_to(first.rows);
+    const auto wanted = [strangers = std::move(strangers)](const StreamJoin& join) {
+      return !strangers(join);
+    };
+    then.scanner->give_only(wanted, request_.within.iterations.has_value());
+    return true;
+  }
+
+  // False: call again.
+  Result<bool> pair_up(BlockingToken& token, const std::function<bool()>& time_is_up) {
+    while (true) {
+      for (Side& side : sides_) {
+        if (side.next < side.rows.size() || side.finished) continue;
+        if (time_is_up()) return false;
+        LGR_CHECK(fill(token, side, time_is_up));
+        if (side.rows.empty() && !side.finished) return false;
+      }
+      LGR_TRY(bool more, take_one());
+      if (!more) return true;
+    }
   }
 
   Status fill(BlockingToken& token, Side& side, const std::function<bool()>& time_is_up) {
@@ -94,28 +139,64 @@ class CorrelateTask final : public QueryTask {
       correlation_->add_then(then.rows[then.next++]);
       return true;
     }
-    LGR_CHECK(correlation_->add_first(std::move(first.rows[first.next++])));
+    LGR_CHECK(correlation_->add_first(first.rows[first.next++]));
     return true;
+  }
+
+  void note_wanted() {
+    correlation_->count_thens(sides_[1].scanner->counted());
+    pairs_ = correlation_->take_pairs();
+    for (const CorrelatedPair& pair : pairs_) {
+      wanted_[pair.first.join->stream].insert(pair.first.offset);
+      wanted_[pair.then.join->stream].insert(pair.then.offset);
+    }
+  }
+
+  // The lines of the next block that has some.
+  Status read_some(BlockingToken& token) {
+    const auto at = wanted_.begin();
+    const std::vector<std::uint64_t> offsets(at->second.begin(), at->second.end());
+    LGR_TRY(std::vector<Line> lines, lines_at(token, *view_, at->first, offsets));
+    for (Line& line : lines) {
+      at->second.erase(line.offset);
+      const auto key = std::make_pair(at->first, line.offset);
+      lines_.emplace(key, std::move(line));
+    }
+    if (lines.empty()) at->second.erase(offsets.front());
+    if (at->second.empty()) wanted_.erase(at);
+    return {};
+  }
+
+  // Of a block that turned out to be damaged only the mark is left.
+  void write_marked(const Mark& mark) {
+    const auto found = lines_.find({mark.join->stream, mark.offset});
+    if (found != lines_.end()) return write_line(out_, found->second, *mark.join);
+    Line line;
+    line.offset = line.head = mark.offset;
+    line.time = line.observed = mark.time;
+    line.iteration = mark.iteration;
+    line.wrapper_rank = mark.wrapper_rank;
+    write_line(out_, line, *mark.join);
   }
 
   void write() {
     out_.begin_object().key("job").string(request_.job.job);
     out_.key("by").string(to_string(request_.by));
     out_.key("pairs").begin_array();
-    for (const CorrelatedPair& pair : correlation_->take_pairs()) {
+    for (const CorrelatedPair& pair : pairs_) {
+      const Mark &a = pair.first, &b = pair.then;
       out_.begin_object().key(to_string(request_.by));
       if (request_.by == CorrelateBy::rank) {
-        out_.integer(*rank_of(pair.first.line, *pair.first.join));
+        out_.integer(*rank_of(a));
       } else {
         out_.string(pair.key);
       }
-      const Line &a = pair.first.line, &b = pair.then.line;
       if (a.iteration && b.iteration) out_.key("iterations").integer(*b.iteration - *a.iteration);
       out_.key("seconds").real(static_cast<double>(b.time - a.time) / 1e9);
       out_.key("first");
-      write_line(out_, pair.first);
+      write_marked(a);
       out_.key("then");
-      write_line(out_, pair.then);
+      write_marked(b);
       out_.end_object();
     }
     out_.end_array();
@@ -127,10 +208,15 @@ class CorrelateTask final : public QueryTask {
   }
 
   Storage& storage_;
+  MatchCache& cache_;
   CorrelateRequest request_;
   std::unique_ptr<JobView> view_;
   std::array<Side, 2> sides_;
   std::unique_ptr<Correlation> correlation_;
+  bool looked_ahead_ = false, paired_ = false;
+  std::vector<CorrelatedPair> pairs_;
+  std::map<std::size_t, std::set<std::uint64_t>> wanted_;  // offsets by stream, not read yet
+  std::map<std::pair<std::size_t, std::uint64_t>, Line> lines_;
   JsonWriter out_;
 };
 
@@ -185,7 +271,7 @@ Api::Answer Api::correlate(Call call) {
   if (!place) co_return too_many_queries();
   asked.memory = queries_.memory_share();
   const JobKey job = asked.job;
-  auto task = std::make_shared<CorrelateTask>(storage_, std::move(asked));
+  auto task = std::make_shared<CorrelateTask>(storage_, *matches_, std::move(asked));
   auto running = queries_.run(task);
   Status status = co_await std::move(running);
   if (!status.ok()) co_return problem_of(status.error());

@@ -1,6 +1,7 @@
 #include "aggregator/http/api.h"
 #include "aggregator/http/endpoints.h"
 #include "aggregator/http/problem.h"
+#include "aggregator/query/match_cache.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -82,6 +83,9 @@ Api::Answer Api::metrics(Call) {
   metric(out, "query_timeouts_total", "counter", queries_.timeouts());
   metric(out, "queries_evicted_total", "counter", queries_.evicted());
   metric(out, "queries_parked_total", "counter", queries_.parked());
+  metric(out, "match_cache_bytes", "gauge", matches_->bytes());
+  metric(out, "match_cache_hits_total", "counter", matches_->hits());
+  metric(out, "match_cache_misses_total", "counter", matches_->misses());
   metric(out, "requests_total", "counter", requests_);
   queries_.seconds().write(out, "logarithm_aggregator_query_seconds");
   if (more_metrics_) more_metrics_(out);

@@ -5,10 +5,12 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <deque>
+#include <vector>
 
 #include "aggregator/ingest/ingest_session.h"
 #include "common/async/task_group.h"
 #include "common/base/logging.h"
+#include "common/wire/batch.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -29,6 +31,7 @@ class Outbox final : public FrameSink {
     queue_.push_back(std::move(message));
     wake_.cancel();
   }
+  void allow_batches() override { batches_ = true; }
   std::size_t queued_bytes() const override { return bytes_; }
   void close(std::string reason) override {
     if (!closing_) reason_ = std::move(reason);
@@ -50,9 +53,7 @@ class Outbox final : public FrameSink {
         if (state.cancelled() != asio::cancellation_type::none) break;
         continue;
       }
-      std::string message = std::move(queue_.front());
-      queue_.pop_front();
-      bytes_ -= message.size();
+      std::string message = next_message();
       Status sent = co_await connection_->send(std::move(message));
       broken = !sent.ok();
     }
@@ -69,10 +70,24 @@ class Outbox final : public FrameSink {
   }
 
  private:
+  // What is queued, as far as one message holds it.
+  std::string next_message() {
+    std::vector<std::string> frames;
+    std::size_t bytes = 0;
+    do {
+      bytes += queue_.front().size();
+      frames.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    } while (batches_ && !queue_.empty() && bytes + queue_.front().size() <= wire::kBatchBytes);
+    bytes_ -= bytes;
+    return frames.size() == 1 ? std::move(frames.front()) : wire::encode_batch(frames);
+  }
+
   std::shared_ptr<net::WsConnection> connection_;
   asio::steady_timer wake_;
   std::deque<std::string> queue_;
   std::size_t bytes_ = 0;
+  bool batches_ = false;
   bool closing_ = false;
   std::string reason_;
 };

@@ -6,6 +6,7 @@
 
 #include "common/base/logging.h"
 #include "common/block/block_reader.h"
+#include "common/wire/batch.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -24,6 +25,12 @@ std::uint32_t ms(std::chrono::milliseconds duration) {
 
 void IngestSession::on_frame(std::string_view bytes) {
   if (state_ == State::ended) return;
+  if (wire::is_batch(bytes)) {
+    const auto frames = wire::decode_batch(bytes);
+    if (!frames.ok()) return protocol_error("damaged batch: " + frames.error().message());
+    for (const std::string_view frame : *frames) on_frame(frame);
+    return;
+  }
   ++hub_.stats_.frames;
   auto frame = wire::decode(bytes);
   if (!frame.ok()) return protocol_error("damaged frame: " + frame.error().message());
@@ -67,7 +74,9 @@ void IngestSession::on(wire::Hello&& hello) {
   }
   hub_.agents_.connected(agent_.first, hello, hub_.clock_.now());
   hub_.leases_.heard_of(agent_.first, agent_.second);
+  if (hello.batches && sink_ != nullptr) sink_->allow_batches();
   wire::Welcome welcome;
+  welcome.batches = true;
   welcome.version = LGR_VERSION;
   welcome.block_version = std::min(hello.block_version, block_format::kVersion);
   welcome.credit = hub_.options_.credit;

@@ -2,74 +2,12 @@
 
 #include <algorithm>
 
-#include "aggregator/query/candidate_rows.h"
 #include "aggregator/query/match.h"
+#include "aggregator/query/open_block.h"
 #include "common/block/block_reader.h"
 
 namespace logarithm::aggregator {
 namespace {
-
-// A block's bytes and reader together, with the shard's templates.
-class OpenBlock {
- public:
-  static Result<OpenBlock> open(BlockingToken& token, JobView& view, const BlockRef& block) {
-    OpenBlock out(block);
-    LGR_TRY(std::string bytes, view.snapshot().block_bytes(token, block));
-    out.bytes_ = std::make_unique<std::string>(std::move(bytes));
-    LGR_TRY(BlockReader reader, BlockReader::open(*out.bytes_));
-    out.reader_.emplace(std::move(reader));
-    return out;
-  }
-
-  RowSet all() const { return RowSet::all(reader_->header().lines); }
-
-  Result<std::vector<Line>> lines(BlockingToken& token, JobView& view, BlockPart parts,
-                                  const RowSet& rows,
-                                  const std::vector<std::string>* keys = nullptr) const {
-    return with_templates(token, view, [&](const TemplateLookup& lookup) {
-      return reader_->lines(parts, rows, lookup, keys);
-    });
-  }
-
-  // Rows that hold all lines that fulfil the predicate, as far as columns tell; nullopt: any row
-  // may.
-  Result<std::optional<RowSet>> candidates(BlockingToken& token, JobView& view,
-                                           const Predicate& predicate) const {
-    return with_templates(token, view, [&](const TemplateLookup& lookup) {
-      return candidate_rows(*reader_, predicate, lookup);
-    });
-  }
-
- private:
-  // The templates of the block's shard; a failure to read one is the answer.
-  template <typename Ask>
-  auto with_templates(BlockingToken& token, JobView& view, const Ask& ask) const
-      -> decltype(ask(TemplateLookup())) {
-    std::optional<Error> failure;
-    const TemplateLookup lookup = [&](TemplateId id) -> std::optional<std::string_view> {
-      auto text = view.snapshot().template_text(token, block_.shard, id);
-      if (text.ok()) return *text;
-      failure = text.error();
-      return std::nullopt;
-    };
-    auto out = ask(lookup);
-    if (failure) return *failure;
-    return out;
-  }
-
-  explicit OpenBlock(const BlockRef& block) : block_(block) {}
-
-  BlockRef block_;
-  std::unique_ptr<std::string> bytes_;
-  std::optional<BlockReader> reader_;
-};
-
-Result<RowSet> rows_to_look_at(BlockingToken& token, JobView& view, const OpenBlock& open,
-                               const ScanPlan& plan, bool verified) {
-  if (verified) return open.all();
-  LGR_TRY(std::optional<RowSet> rows, open.candidates(token, view, plan.predicate));
-  return rows ? std::move(*rows) : open.all();
-}
 
 // Of the lines of `rows` those that were chosen, by their index; afterwards by their index among
 // themselves.
@@ -116,10 +54,13 @@ bool in_plan(const ScanPlan& plan, const OrderKey& key) {
 Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef& block,
                             const ScanPlan& plan, const std::optional<OrderKey>& after,
                             bool verified, std::size_t keep) {
+  BlockRows out;
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  LGR_TRY(const CandidateRows asked, open.candidates(token, view, plan.predicate, verified));
+  if (asked.rows.count() == 0) return out;
+  verified = asked.exact;
   const BlockPart parts = verified ? BlockPart::facts : parts_for(plan.predicate);
-  LGR_TRY(const RowSet looked_at, rows_to_look_at(token, view, open, plan, verified));
-  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, looked_at));
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, asked.rows));
 
   const StreamJoin* join = view.join_of(block);
   LGR_CHECK(view.derive_iterations(token, *join, lines));
@@ -131,7 +72,6 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
     Row row(lines[i], *join);
     if (verified || matches(plan.predicate, row)) chosen.emplace_back(key, i);
   }
-  BlockRows out;
   if (chosen.empty()) return out;
   const auto earlier = [&](const auto& a, const auto& b) {
     return comes_before(plan.direction, a.first, b.first);
@@ -142,7 +82,7 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
     out.more = true;
   }
   if (parts != kAllParts) {
-    LGR_TRY(lines, open.lines(token, view, kAllParts, narrow(looked_at, chosen)));
+    LGR_TRY(lines, open.lines(token, view, kAllParts, narrow(asked.rows, chosen)));
     LGR_CHECK(view.derive_iterations(token, *join, lines));
   }
   out.rows.reserve(chosen.size());
@@ -152,22 +92,34 @@ Result<BlockRows> read_rows(BlockingToken& token, JobView& view, const BlockRef&
   return out;
 }
 
-Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, const ScanPlan& plan,
-                  bool verified, BlockPart parts, const std::vector<std::string>* keys,
+namespace {
+
+Status visit_open(BlockingToken& token, JobView& view, const BlockRef& block, const OpenBlock& open,
+                  const CandidateRows& asked, const ScanPlan& plan, BlockPart parts,
+                  const std::vector<std::string>* keys,
                   const std::function<Status(const Line&)>& each) {
-  LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  if (asked.rows.count() == 0) return {};
   // The time is a fact, and it is looked at.
-  parts = parts | (verified ? BlockPart::facts : parts_for(plan.predicate));
-  LGR_TRY(const RowSet looked_at, rows_to_look_at(token, view, open, plan, verified));
-  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, looked_at, keys));
+  parts = parts | (asked.exact ? BlockPart::facts : parts_for(plan.predicate));
+  LGR_TRY(std::vector<Line> lines, open.lines(token, view, parts, asked.rows, keys));
   const StreamJoin* join = view.join_of(block);
   LGR_CHECK(view.derive_iterations(token, *join, lines));
   for (const Line& line : lines) {
     if (!in_time(plan, line.time)) continue;
     Row row(line, *join);
-    if (verified || matches(plan.predicate, row)) LGR_CHECK(each(line));
+    if (asked.exact || matches(plan.predicate, row)) LGR_CHECK(each(line));
   }
   return {};
+}
+
+}  // namespace
+
+Status visit_rows(BlockingToken& token, JobView& view, const BlockRef& block, const ScanPlan& plan,
+                  bool verified, BlockPart parts, const std::vector<std::string>* keys,
+                  const std::function<Status(const Line&)>& each) {
+  LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  LGR_TRY(const CandidateRows asked, open.candidates(token, view, plan.predicate, verified));
+  return visit_open(token, view, block, open, asked, plan, parts, keys, each);
 }
 
 bool lies_in_time(const ScanPlan& plan, const BlockRef& block) {
@@ -177,19 +129,22 @@ bool lies_in_time(const ScanPlan& plan, const BlockRef& block) {
 Result<std::uint64_t> count_rows(BlockingToken& token, JobView& view, const BlockRef& block,
                                  const ScanPlan& plan, bool verified) {
   if (verified && lies_in_time(plan, block)) return std::uint64_t{block.lines};
+  LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
+  LGR_TRY(const CandidateRows asked, open.candidates(token, view, plan.predicate, verified));
+  if (asked.exact && lies_in_time(plan, block)) return std::uint64_t{asked.rows.count()};
   std::uint64_t count = 0;
   const auto each = [&](const Line&) {
     ++count;
     return Status();
   };
-  LGR_CHECK(visit_rows(token, view, block, plan, verified, BlockPart::facts, nullptr, each));
+  LGR_CHECK(visit_open(token, view, block, open, asked, plan, BlockPart::facts, nullptr, each));
   return count;
 }
 
 Result<std::vector<Line>> read_lines(BlockingToken& token, JobView& view, const BlockRef& block,
                                      BlockPart parts) {
   LGR_TRY(OpenBlock open, OpenBlock::open(token, view, block));
-  return open.lines(token, view, parts, open.all());
+  return open.lines(token, view, parts, RowSet::all(open.reader().header().lines));
 }
 
 std::size_t memory_of(const QueryLine& line) {

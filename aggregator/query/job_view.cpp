@@ -56,8 +56,25 @@ JobView::JobView(JobKey key, std::shared_ptr<JobSnapshot> snapshot)
 
 Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
                                   std::vector<Line>& lines) {
-  const auto lacks = [](const Line& line) { return !line.iteration.has_value(); };
-  if (!join.may_derive_iteration() || std::none_of(lines.begin(), lines.end(), lacks)) return {};
+  std::optional<std::uint64_t> from;
+  UnixNanos latest = INT64_MIN;
+  for (const Line& line : lines) {
+    if (line.iteration) continue;
+    latest = std::max(latest, line.time);
+    from = std::min(from.value_or(line.offset), line.offset);
+  }
+  if (!from || !join.may_derive_iteration()) return {};
+  LGR_TRY(const Derivation derivation, derive(token, join, *from, latest));
+  for (Line& line : lines) {
+    if (line.iteration) continue;
+    line.iteration = derivation.at(line.offset, line.time);
+    if (line.iteration) line.flags |= line_flag::derived_iteration;
+  }
+  return {};
+}
+
+Result<JobView::Derivation> JobView::derive(BlockingToken& token, const StreamJoin& join,
+                                            std::uint64_t from, UnixNanos latest) {
   const std::string axis = iteration_axis(*join.attributes);
   auto known = iterations_.find(axis);
   if (known == iterations_.end()) {
@@ -65,41 +82,33 @@ Status JobView::derive_iterations(BlockingToken& token, const StreamJoin& join,
     std::sort(starts.begin(), starts.end());
     known = iterations_.emplace(axis, std::move(starts)).first;
   }
-  const std::vector<IterationStart>& starts = known->second;
-  if (starts.empty()) return {};
-  LGR_TRY(const OwnSayings own, said_behind(token, join, lines));
-  for (Line& line : lines) {
-    if (!lacks(line)) continue;
-    auto after =
-        std::partition_point(starts.begin(), starts.end(),
-                             [&](const IterationStart& start) { return start.time <= line.time; });
-    for (; after != starts.begin(); --after) {
-      const IterationStart& start = *std::prev(after);
-      const auto said = own.find(start.iteration);
-      const bool behind =
-          said != own.end() && said->second.offset > line.offset && said->second.time <= start.time;
-      if (behind) continue;
-      line.iteration = start.iteration;
-      line.flags |= line_flag::derived_iteration;
-      break;
-    }
+  Derivation out;
+  out.starts = &known->second;
+  if (!out.starts->empty()) {
+    LGR_TRY(out.own, said_behind(token, join, from, latest));
   }
-  return {};
+  return out;
 }
 
-// What the stream itself says of iterations, as far as it may be behind a line that lacks one: in
-// this block, and in the next ones unless they begin later than the last line that lacks one.
+std::optional<std::int64_t> JobView::Derivation::at(std::uint64_t offset, UnixNanos time) const {
+  auto after = std::partition_point(starts->begin(), starts->end(),
+                                    [&](const auto& start) { return start.time <= time; });
+  for (; after != starts->begin(); --after) {
+    const IterationStart& start = *std::prev(after);
+    const auto said = own.find(start.iteration);
+    const bool behind =
+        said != own.end() && said->second.offset > offset && said->second.time <= start.time;
+    if (!behind) return start.iteration;
+  }
+  return std::nullopt;
+}
+
+// What the stream itself says of iterations, as far as it may be behind the line at `from`: in the
+// blocks from there on, unless they begin later than `latest`.
 Result<JobView::OwnSayings> JobView::said_behind(BlockingToken& token, const StreamJoin& join,
-                                                 const std::vector<Line>& lines) {
+                                                 std::uint64_t from, UnixNanos latest) {
   OwnSayings out;
   if (join.facts == nullptr || !join.facts->last_iteration) return out;
-  UnixNanos latest = INT64_MIN;
-  std::optional<std::uint64_t> from;
-  for (const Line& line : lines) {
-    if (line.iteration) continue;
-    latest = std::max(latest, line.time);
-    from = std::min(from.value_or(line.offset), line.offset);
-  }
   std::size_t later = 0;
   for (std::optional<std::uint64_t> next = from; next;) {
     LGR_TRY(const auto blocks, snapshot_->blocks_from(token, join.stream, *next, kBlocksAtOnce));

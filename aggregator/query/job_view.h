@@ -58,6 +58,22 @@ class JobView {
   // behind them. `lines`: of one stream, ascending by offset.
   Status derive_iterations(BlockingToken& token, const StreamJoin& join, std::vector<Line>& lines);
 
+  // Where and when (the earliest time) a stream said an iteration.
+  struct Saying {
+    std::uint64_t offset = 0;
+    UnixNanos time = 0;
+  };
+  using OwnSayings = std::map<std::int64_t, Saying>;
+  // The same for lines of which little is known. Valid while this view lives.
+  struct Derivation {
+    const std::vector<IterationStart>* starts = nullptr;  // ascending by time
+    OwnSayings own;                                       // what their own stream says
+    std::optional<std::int64_t> at(std::uint64_t offset, UnixNanos time) const;
+  };
+  // For lines of this version at `from` or behind, and not later than `latest`.
+  Result<Derivation> derive(BlockingToken& token, const StreamJoin& join, std::uint64_t from,
+                            UnixNanos latest);
+
   // Blocks that could not be read. An answer leaves them out and its completeness says so: one bad
   // sector must not hide the rest of a job.
   struct Damage {
@@ -70,14 +86,8 @@ class JobView {
   void take_damage(Damage damage) { damage_ = std::move(damage); }
 
  private:
-  // Where and when (the earliest time) a stream said an iteration.
-  struct Saying {
-    std::uint64_t offset = 0;
-    UnixNanos time = 0;
-  };
-  using OwnSayings = std::map<std::int64_t, Saying>;
-  Result<OwnSayings> said_behind(BlockingToken& token, const StreamJoin& join,
-                                 const std::vector<Line>& lines);
+  Result<OwnSayings> said_behind(BlockingToken& token, const StreamJoin& join, std::uint64_t from,
+                                 UnixNanos latest);
   Status take_sayings(BlockingToken& token, const BlockRef& block, OwnSayings& out);
   Result<bool> said_before(BlockingToken& token, const StreamJoin& join, std::int64_t iteration,
                            std::uint64_t offset);

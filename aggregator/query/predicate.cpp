@@ -135,12 +135,10 @@ Predicate at_least(Severity severity) {
 
 }  // namespace predicate
 
-bool compare_numbers(const Number& left, Compare compare, const Number& right) {
-  // long double holds every int64 and every double exactly on the platforms we build for.
-  auto widen = [](const Number& n) {
-    return std::visit([](auto value) { return static_cast<long double>(value); }, n);
-  };
-  const long double a = widen(left), b = widen(right);
+namespace {
+
+template <typename Real>
+bool compare_reals(Real a, Compare compare, Real b) {
   const bool equal = a == b || (std::isnan(a) && std::isnan(b));
   switch (compare) {
     case Compare::eq: return equal;
@@ -151,6 +149,19 @@ bool compare_numbers(const Number& left, Compare compare, const Number& right) {
     case Compare::ge: return a >= b;
   }
   return false;
+}
+
+}  // namespace
+
+bool compare_numbers(const Number& left, Compare compare, const Number& right) {
+  if (const auto* a = std::get_if<double>(&left)) {
+    if (const auto* b = std::get_if<double>(&right)) return compare_reals(*a, compare, *b);
+  }
+  // long double holds every int64 and every double exactly on the platforms we build for.
+  auto widen = [](const Number& n) {
+    return std::visit([](auto value) { return static_cast<long double>(value); }, n);
+  };
+  return compare_reals(widen(left), compare, widen(right));
 }
 
 bool needs_text(const Predicate& predicate) {

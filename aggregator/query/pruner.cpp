@@ -149,7 +149,10 @@ class Judge {
   Verdict rank(const Predicate& predicate) {
     Candidates seen(predicate);
     join_.rank ? seen.value(std::int64_t{*join_.rank}) : seen.absent();
-    if (join_.rank_is_fixed || (header_ != nullptr && !header_->wrapper_rank)) {
+    const bool no_other = join_.rank_is_fixed ||
+                          (join_.facts != nullptr && join_.facts->lacks_wrapper_ranks) ||
+                          (header_ != nullptr && !header_->wrapper_rank);
+    if (no_other) {
       return seen.verdict();
     }
     if (header_ == nullptr || seen.verdict() != Verdict::never) return Verdict::maybe;

@@ -6,6 +6,9 @@
 namespace logarithm::aggregator {
 namespace {
 
+constexpr std::size_t kUsualLine = 512;  // of a decoded line, bytes
+constexpr std::size_t kLeastLines = 64;
+
 // The time range that storage may use: the plan's, narrowed by where the last page ended.
 BlockFilter filter_of(const ScanPlan& plan, const JobView& view, bool prune) {
   BlockFilter filter;
@@ -70,12 +73,20 @@ Status Scanner::open_next_block(BlockingToken& token) {
   return fill(token, std::move(run), std::nullopt);
 }
 
+// Lines of a block to decode now. After a clock step hundreds of blocks overlap, and most lines of
+// each are wanted much later: decoded at once they are forgotten, and decoded again.
+std::size_t Scanner::share() const {
+  const std::size_t lines = limits_.memory / (2 * kUsualLine * (runs_.size() + 1));
+  return std::min(limits_.keep, std::max(lines, kLeastLines));
+}
+
 Status Scanner::fill(BlockingToken& token, Run run, const std::optional<OrderKey>& after) {
   ++stats_.decoded;
-  auto read = read_rows(token, view_, run.block, plan_, after, run.verified, limits_.keep);
+  auto read = read_rows(token, view_, run.block, plan_, after, run.verified, share());
   if (!read.ok()) return view_.note_damage(run.block, read.error()) ? Status() : read.error();
   if (read->rows.empty()) return {};
   run.rows = std::move(read->rows);
+  stats_.lines += run.rows.size();
   std::reverse(run.rows.begin(), run.rows.end());
   run.more = read->more;
   run.bytes = 0;

@@ -34,12 +34,13 @@ enum class ScanState : std::uint8_t {
 
 struct ScanStats {
   std::uint64_t blocks = 0, pruned = 0, decoded = 0;
+  std::uint64_t lines = 0;  // decoded in full, again counted again
 };
 
 // All lines of a plan in strict (time, stream, offset) order, by a merge over blocks that overlap
 // in time: a line leaves only when no unread block can hold an earlier one. Decoded lines are
-// bounded by memory: over it, the largest runs forget their tails and decode them again later. One
-// thread at a time; the view must outlive it.
+// bounded by memory: of each block that is open at once its share is decoded, the rest later; over
+// the bound, the largest runs forget their tails. One thread at a time; the view must outlive it.
 class Scanner {
  public:
   Scanner(JobView& view, ScanPlan plan, ScanLimits limits);
@@ -66,6 +67,7 @@ class Scanner {
   bool next_block_may_come_first() const;
   Status open_next_block(BlockingToken& token);
   Status fill(BlockingToken& token, Run run, const std::optional<OrderKey>& after);
+  std::size_t share() const;
   void push(Run run);
   Run pop();
   void forget_tails();

@@ -41,6 +41,7 @@ Status load_streams(BlockingToken& token, Database& reader, PartFacts& facts, Ro
         stream.first_time = row.maybe_integer(7);
         stream.last_time = row.maybe_integer(8);
         stream.last_iteration = row.maybe_integer(9);
+        stream.lacks_wrapper_ranks = true;  // until load_ranked() finds some
         rows[row.integer(0)] = facts.streams.size();
         facts.rows.push_back(row.integer(0));
         facts.streams.push_back(std::move(stream));
@@ -98,6 +99,19 @@ Status load_extents(BlockingToken& token, Database& reader, PartFacts& facts, co
                   });
 }
 
+Status load_ranked(BlockingToken& token, Database& reader, PartFacts& facts, const Rows& rows) {
+  for (const std::string_view sql :
+       {"SELECT DISTINCT stream FROM blocks WHERE rank_min IS NOT NULL",
+        "SELECT DISTINCT stream FROM inbox WHERE rank_min IS NOT NULL"}) {
+    LGR_CHECK(for_rows(token, reader, sql, [&](const Statement& row) -> Status {
+      StreamFacts* stream = stream_of(facts, rows, row.integer(0));
+      if (stream != nullptr) stream->lacks_wrapper_ranks = false;
+      return {};
+    }));
+  }
+  return {};
+}
+
 template <typename T, typename Pick>
 void widen(std::optional<T>& into, const std::optional<T>& from, Pick pick) {
   if (from) into = into ? pick(*into, *from) : *from;
@@ -118,6 +132,7 @@ void merge_stream(StreamFacts& into, StreamFacts from) {
   for (const Range& range : from.ranges) add_range(into.ranges, range);
   into.gaps.insert(into.gaps.end(), from.gaps.begin(), from.gaps.end());
   if (from.closed) into.closed = std::move(from.closed);
+  into.lacks_wrapper_ranks = into.lacks_wrapper_ranks && from.lacks_wrapper_ranks;
   into.lines += from.lines;
   into.raw_bytes += from.raw_bytes;
   auto least = [](auto a, auto b) { return std::min(a, b); };
@@ -163,6 +178,7 @@ Result<PartFacts> load_part_facts(BlockingToken& token, Database& reader) {
   LGR_CHECK(load_streams(token, reader, facts, rows));
   LGR_CHECK(load_versions(token, reader, facts, rows));
   LGR_CHECK(load_extents(token, reader, facts, rows));
+  LGR_CHECK(load_ranked(token, reader, facts, rows));
   LGR_CHECK(for_rows(token, reader, "SELECT rank FROM wrapper_ranks",
                      [&](const Statement& row) -> Status {
                        facts.wrapper_ranks.insert(static_cast<std::int32_t>(row.integer(0)));

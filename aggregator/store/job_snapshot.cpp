@@ -14,6 +14,8 @@ namespace {
   "SELECT id, stream, version, first, end, lines, time_min, time_max, severities FROM "
 constexpr std::string_view kSealed = LGR_SELECT "blocks";
 constexpr std::string_view kFresh = LGR_SELECT "inbox";
+constexpr std::string_view kSealedOf = LGR_SELECT "blocks WHERE stream=?";
+constexpr std::string_view kFreshOf = LGR_SELECT "inbox WHERE stream=?";
 #define LGR_BEFORE " WHERE stream=? AND first<? ORDER BY first DESC LIMIT ?"
 #define LGR_FROM " WHERE stream=? AND first>=? ORDER BY first LIMIT ?"
 constexpr std::string_view kSealedBefore = LGR_SELECT "blocks" LGR_BEFORE;
@@ -51,19 +53,34 @@ Result<std::size_t> SqliteSnapshot::position(std::uint64_t shard) const {
 
 Status SqliteSnapshot::add_candidates(BlockingToken& token, std::size_t part, bool inbox,
                                       const BlockFilter& filter, std::vector<BlockRef>& out) {
-  LGR_TRY(Statement rows, view_.readers[part]->prepare(inbox ? kFresh : kSealed));
   const auto& positions = view_.facts->positions[part];
-  for (;;) {
-    LGR_TRY(bool more, rows.step(token));
-    if (!more) return {};
-    if (rows.integer(5) == 0 || !may_pass(rows, filter)) continue;
-    const auto stream = positions.find(rows.integer(1));
-    if (stream == positions.end()) {
-      return Error(ErrorCode::corrupt, "a block of no stream");
+  const auto add = [&](Statement& rows) -> Status {
+    for (;;) {
+      LGR_TRY(bool more, rows.step(token));
+      if (!more) return {};
+      if (rows.integer(5) == 0 || !may_pass(rows, filter)) continue;
+      const auto stream = positions.find(rows.integer(1));
+      if (stream == positions.end()) {
+        return Error(ErrorCode::corrupt, "a block of no stream");
+      }
+      if (filter.streams && !filter.streams->contains(stream->second)) continue;
+      out.push_back(block_of(rows, part, inbox, stream->second));
     }
-    if (filter.streams && !filter.streams->contains(stream->second)) continue;
-    out.push_back(block_of(rows, part, inbox, stream->second));
+  };
+  // Of few streams the blocks are looked up; what others have need not be passed.
+  if (filter.streams && filter.streams->size() * 4 < view_.facts->streams.size()) {
+    LGR_TRY(Statement rows, view_.readers[part]->prepare(inbox ? kFreshOf : kSealedOf));
+    for (const std::size_t stream : *filter.streams) {
+      const auto row = rows_of(part).find(stream);
+      if (row == rows_of(part).end()) continue;
+      rows.reset();
+      rows.bind_all(row->second);
+      LGR_CHECK(add(rows));
+    }
+    return {};
   }
+  LGR_TRY(Statement rows, view_.readers[part]->prepare(inbox ? kFresh : kSealed));
+  return add(rows);
 }
 
 BlockRef SqliteSnapshot::block_of(const Statement& row, std::size_t part, bool inbox,

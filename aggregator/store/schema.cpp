@@ -108,6 +108,8 @@ ALTER TABLE streams ADD COLUMN run_lines INTEGER;
 INSERT INTO meta(key, value) SELECT 'hashes', 1 WHERE NOT EXISTS(SELECT 1 FROM ranges);
 )sql",
                                                        R"sql(
+CREATE INDEX blocks_ranked ON blocks(stream, rank_min) WHERE rank_min IS NOT NULL;
+CREATE INDEX inbox_ranked ON inbox(stream, rank_min) WHERE rank_min IS NOT NULL;
 CREATE TABLE wrapper_ranks(rank INTEGER PRIMARY KEY);
 INSERT OR IGNORE INTO wrapper_ranks
   SELECT rank_min FROM blocks WHERE rank_min IS NOT NULL

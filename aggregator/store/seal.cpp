@@ -10,7 +10,7 @@ struct Fresh {
   std::int64_t row = 0, stream = 0;
   std::uint32_t version = 0;
   std::uint64_t first = 0, end = 0, raw = 0;
-  UnixNanos ingested = 0;
+  UnixNanos ingested = 0, time_min = 0, time_max = 0;
   bool closed = false;
 };
 
@@ -18,7 +18,8 @@ Result<std::vector<Fresh>> load_fresh(BlockingToken& token, Shard& shard) {
   LGR_TRY(Statement rows,
           shard.database().prepare(
               "SELECT id, stream, version, first, end, raw_bytes, ingested, EXISTS(SELECT 1 FROM "
-              "closed WHERE closed.stream=inbox.stream) FROM inbox WHERE tombstones IS NULL"));
+              "closed WHERE closed.stream=inbox.stream), time_min, time_max FROM inbox "
+              "WHERE tombstones IS NULL"));
   std::vector<Fresh> fresh;
   for (;;) {
     LGR_TRY(bool more, rows.step(token));
@@ -32,6 +33,8 @@ Result<std::vector<Fresh>> load_fresh(BlockingToken& token, Shard& shard) {
     block.raw = rows.u64(5);
     block.ingested = rows.integer(6);
     block.closed = rows.integer(7) != 0;
+    block.time_min = rows.integer(8);
+    block.time_max = rows.integer(9);
     fresh.push_back(block);
   }
   std::sort(fresh.begin(), fresh.end(), [](const Fresh& a, const Fresh& b) {
@@ -41,6 +44,15 @@ Result<std::vector<Fresh>> load_fresh(BlockingToken& token, Shard& shard) {
 }
 
 using Span = std::vector<Fresh>::const_iterator;
+
+// A clock was set: a block of both sides would overlap everything between them, and each question
+// about a moment of that time would decode it. Not for the little that a quiet stream has.
+constexpr UnixNanos kStepBack = 60'000'000'000, kStepForth = 600'000'000'000;
+constexpr std::uint64_t kCostly = 64u << 10;
+
+bool steps_between(const Fresh& left, const Fresh& right) {
+  return right.time_min < left.time_max - kStepBack || right.time_min - kStepForth > left.time_max;
+}
 
 SealRun make_run(Span from, Span to, bool into_blocks) {
   SealRun run;
@@ -58,7 +70,11 @@ void runs_of(Span from, Span to, bool last, UnixNanos now, const SealLimits& lim
   while (from != to) {
     std::uint64_t raw = 0;
     Span stop = from;
-    while (stop != to && (stop == from || raw + stop->raw <= limits.most)) raw += (stop++)->raw;
+    while (stop != to &&
+           (stop == from || (raw + stop->raw <= limits.most &&
+                             (raw < kCostly || !steps_between(*(stop - 1), *stop))))) {
+      raw += (stop++)->raw;
+    }
     UnixNanos newest = 0;
     for (Span block = from; block != stop; ++block) newest = std::max(newest, block->ingested);
     const bool full = raw >= limits.enough || stop != to;

@@ -76,6 +76,7 @@ struct StreamFacts {
   std::uint64_t lines = 0, raw_bytes = 0;
   std::optional<UnixNanos> first_time, last_time;
   std::optional<std::int64_t> last_iteration;
+  bool lacks_wrapper_ranks = false;  // surely no stored line has one
 
   // The version in force at `offset`.
   const StreamAttributes* at(std::uint64_t offset) const;

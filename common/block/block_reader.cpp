@@ -108,14 +108,26 @@ Result<std::vector<Line>> BlockReader::lines(BlockPart parts, const RowSet& rows
   return out;
 }
 
+Result<std::vector<RowMark>> BlockReader::marks(const RowSet& rows) const {
+  const BlockHeader& header = impl_->parsed_.header;
+  if (rows.end() > header.lines) return Error(ErrorCode::invalid, "block: rows");
+  LGR_TRY(const ColumnMap facts, impl_->columns(SectionId::facts));
+  return block::decode_row_marks(facts, header, rows);
+}
+
+Result<RowSet> BlockReader::rows_at(const std::vector<std::uint64_t>& offsets) const {
+  LGR_TRY(const ColumnMap facts, impl_->columns(SectionId::facts));
+  return block::rows_at(facts, impl_->parsed_.header, offsets);
+}
+
 Result<RowSet> BlockReader::rows_with_value(
     const std::string& key, const std::function<bool(const MetaValue&)>& wanted) const {
   LGR_TRY(const ColumnMap columns, impl_->columns(SectionId::fields));
   return block::rows_with_value(columns, impl_->parsed_.header, key, wanted);
 }
 
-Result<std::optional<RowSet>> BlockReader::rows_with_text(std::string_view literal,
-                                                          const TemplateLookup& lookup) const {
+Result<std::optional<TextRows>> BlockReader::rows_with_text(std::string_view literal,
+                                                            const TemplateLookup& lookup) const {
   LGR_TRY(const ColumnMap facts, impl_->columns(SectionId::facts));
   LGR_TRY(const ColumnMap columns, impl_->columns(SectionId::text));
   return block::rows_with_text(columns, facts, impl_->parsed_.header, lookup, literal);

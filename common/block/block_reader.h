@@ -22,6 +22,12 @@ Result<BlockHeader> parse_block_header(std::string_view bytes);
 // Size of the header part of an encoded block; the shard stores it apart from the columns.
 Result<std::size_t> header_bytes(std::string_view block);
 
+// Rows that may contain a text; `exact`: each of them does.
+struct TextRows {
+  RowSet rows;
+  bool exact = false;
+};
+
 // Sections of a block that can be decoded apart from each other.
 enum class BlockPart : std::uint8_t {
   facts = 1,   // all but texts and metadata
@@ -56,6 +62,10 @@ class BlockReader {
                                   const std::vector<std::string>* keys = nullptr) const;
 
   // What can be told of rows without making lines.
+  // Where they stand, in order. Rows that the block does not have are Error{invalid}.
+  Result<std::vector<RowMark>> marks(const RowSet& rows) const;
+  // Those of lines with these offsets, which ascend; offsets that no line has are passed over.
+  Result<RowSet> rows_at(const std::vector<std::uint64_t>& offsets) const;
   // Those that carry an event, ascending.
   Result<std::vector<std::uint32_t>> event_rows() const;
   // Those that have a value of `key` that `wanted` accepts.
@@ -63,8 +73,8 @@ class BlockReader {
                                  const std::function<bool(const MetaValue&)>& wanted) const;
   // Those whose text may contain `literal` (case-sensitive): all that do are among them. nullopt:
   // nothing is known, any row may.
-  Result<std::optional<RowSet>> rows_with_text(std::string_view literal,
-                                               const TemplateLookup& lookup) const;
+  Result<std::optional<TextRows>> rows_with_text(std::string_view literal,
+                                                 const TemplateLookup& lookup) const;
 
  private:
   class Impl;

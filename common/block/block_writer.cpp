@@ -17,6 +17,8 @@ namespace {
 
 using namespace block;
 
+constexpr std::size_t kKeptLines = 64;
+
 template <typename T>
 void widen(MinMax<T>& range, T value) {
   range.min = std::min(range.min, value);
@@ -104,10 +106,14 @@ class BlockWriter::Impl {
       : stream_(stream), attributes_version_(attributes_version) {}
 
   Result<EncodedBlock> encode(std::uint32_t tail_crc);
+  // The place for a few lines stays: small blocks are made one after the other.
   void reset() {
     const bool plain = plain_;
+    std::vector<Line> lines = std::move(lines_);
     *this = Impl(stream_, attributes_version_);
     plain_ = plain;
+    lines.clear();
+    if (lines.capacity() <= kKeptLines) lines_ = std::move(lines);
   }
 
   BlockHeader identity(std::uint32_t tail_crc) const;
@@ -180,6 +186,7 @@ void BlockWriter::add(const Line& line) {
   if (!impl_->first_) impl_->first_ = line.offset;
   impl_->end_ = std::max(impl_->end_, line.end());
   impl_->raw_bytes_ += line.raw.size() + bytes_of(line.terminator).size();
+  if (impl_->lines_.capacity() == 0) impl_->lines_.reserve(kKeptLines / 4);
   impl_->lines_.push_back(line);
 }
 

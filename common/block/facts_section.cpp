@@ -214,7 +214,57 @@ Status decode_facts(const ColumnMap& columns, const BlockHeader& header, const R
   return in.ok() ? Status() : corrupt();
 }
 
+Result<std::vector<RowMark>> decode_row_marks(const ColumnMap& columns, const BlockHeader& header,
+                                              const RowSet& rows) {
+  IntCursor skip = columns.ints(kOffsetSkip), length = columns.ints(kLength);
+  IntCursor time = columns.ints(kTime), rank = columns.ints(kWrapperRank);
+  IntCursor has_iteration = columns.ints(kHasIteration), iteration = columns.ints(kIteration);
+  std::vector<RowMark> out;
+  out.reserve(rows.count());
+  std::uint64_t end = header.first;
+  std::uint32_t row = 0;
+  for (const RowRange& range : rows.ranges()) {
+    const std::uint32_t passed = range.first - row;
+    end += skip.sum(passed) + length.sum(passed);
+    time.skip(passed);
+    rank.skip(passed);
+    iteration.skip(has_iteration.sum(passed));
+    for (row = range.first; row < range.end; ++row) {
+      RowMark& mark = out.emplace_back();
+      mark.offset = end + skip.next();
+      end = mark.offset + length.next();
+      mark.time = static_cast<UnixNanos>(time.next());
+      const std::uint64_t number = rank.next_below(kU32 + 1);
+      if (number > 0) mark.wrapper_rank = static_cast<std::int32_t>(unzigzag(number - 1));
+      if (has_iteration.next_below(2) == 1) {
+        mark.iteration = static_cast<std::int64_t>(iteration.next());
+      }
+    }
+  }
+  for (const IntCursor* cursor : {&skip, &length, &time, &rank, &has_iteration, &iteration}) {
+    if (!cursor->ok()) return corrupt().error();
+  }
+  return out;
+}
+
+Result<RowSet> rows_at(const ColumnMap& columns, const BlockHeader& header,
+                       const std::vector<std::uint64_t>& offsets) {
+  IntCursor skip = columns.ints(kOffsetSkip), length = columns.ints(kLength);
+  RowSet out;
+  std::uint64_t end = header.first;
+  auto wanted = offsets.begin();
+  for (std::uint32_t row = 0; row < header.lines && wanted != offsets.end(); ++row) {
+    const std::uint64_t offset = end + skip.next();
+    end = offset + length.next();
+    while (wanted != offsets.end() && *wanted < offset) ++wanted;
+    if (wanted != offsets.end() && *wanted == offset) out.add(row, row + 1);
+  }
+  if (!skip.ok() || !length.ok()) return corrupt().error();
+  return out;
+}
+
 IntCursor time_column(const ColumnMap& facts) { return facts.ints(kTime); }
 IntCursor template_column(const ColumnMap& facts) { return facts.ints(kTemplate); }
+bool has_transports(const ColumnMap& facts) { return facts.find(kTransport).has_value(); }
 
 }  // namespace logarithm::block

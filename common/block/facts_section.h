@@ -19,8 +19,17 @@ std::string encode_facts(const std::vector<Line>& lines, const BlockHeader& head
 Status decode_facts(const ColumnMap& columns, const BlockHeader& header, const RowSet& rows,
                     ItemBudget& budget, std::vector<Line>& lines);
 
+// The marks of `rows`, without lines.
+Result<std::vector<RowMark>> decode_row_marks(const ColumnMap& columns, const BlockHeader& header,
+                                              const RowSet& rows);
+// The rows of lines with these offsets (ascending); offsets that no line has are passed over.
+Result<RowSet> rows_at(const ColumnMap& columns, const BlockHeader& header,
+                       const std::vector<std::uint64_t>& offsets);
+
 // The two columns of FACTS that texts need.
 IntCursor time_column(const ColumnMap& facts);
 IntCursor template_column(const ColumnMap& facts);
+// True when some line's text must be decoded from its transport.
+bool has_transports(const ColumnMap& facts);
 
 }  // namespace logarithm::block

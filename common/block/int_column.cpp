@@ -118,7 +118,7 @@ IntCursor::IntCursor(std::string_view column) : in_(column) {
 
 void IntCursor::read_exception() { skip_ = exceptions_ > 0 ? in_.varint() : 0; }
 
-std::uint64_t IntCursor::next() {
+std::uint64_t IntCursor::next_coded() {
   switch (encoding_) {
     case IntEncoding::constant: return value_;
     case IntEncoding::varint: return in_.varint();
@@ -135,13 +135,6 @@ std::uint64_t IntCursor::next() {
   --exceptions_;
   read_exception();
   return value;
-}
-
-std::uint64_t IntCursor::next_below(std::uint64_t limit) {
-  const std::uint64_t value = next();
-  if (value < limit) return value;
-  ok_ = false;
-  return 0;
 }
 
 // Eight bytes at a time: a varint ends where the highest bit is 0.

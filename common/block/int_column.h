@@ -29,9 +29,18 @@ class IntCursor {
   explicit IntCursor(std::string_view column);
 
   bool ok() const { return in_.ok() && ok_; }
-  std::uint64_t next();
+  std::uint64_t next() {
+    if (encoding_ == IntEncoding::constant) return value_;
+    if (encoding_ == IntEncoding::varint) return in_.varint();
+    return next_coded();
+  }
   // The next value, which must be less than `limit`; 0 and not ok() otherwise.
-  std::uint64_t next_below(std::uint64_t limit);
+  std::uint64_t next_below(std::uint64_t limit) {
+    const std::uint64_t value = next();
+    if (value < limit) return value;
+    ok_ = false;
+    return 0;
+  }
   // Past so many values that nobody wants: much quicker than asking for them.
   void skip(std::uint64_t count);
   // How many of the next values are surely equal to the first of them; 0 where nobody knows.
@@ -40,6 +49,7 @@ class IntCursor {
   std::uint64_t sum(std::uint64_t count);
 
  private:
+  std::uint64_t next_coded();
   void read_exception();
   void skip_varints(std::uint64_t count);
   void skip_delta(std::uint64_t count);

@@ -1,9 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "common/base/types.h"
+
 namespace logarithm {
+
+// Where a row stands: what orders and pairs lines.
+struct RowMark {
+  std::uint64_t offset = 0;
+  UnixNanos time = 0;
+  std::optional<std::int64_t> iteration;
+  std::optional<std::int32_t> wrapper_rank;
+  bool operator==(const RowMark&) const = default;
+};
 
 // Rows [first, end) of a block's lines.
 struct RowRange {

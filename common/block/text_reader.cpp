@@ -50,14 +50,24 @@ class TextReader {
         raw_left_(static_cast<std::size_t>(header.raw_bytes)) {}
 
   Status open(const TemplateLookup& lookup, ItemBudget& budget);
-  bool read(Line& line);
+  // `whole`: whether it is stored uncut.
+  bool read(Line& line, bool& whole);
+  // Of a line that is made of templates the body alone (as if text began there); else all of it.
+  bool read_body(Line& line, bool& whole);
   // Past lines that nobody wants.
   bool skip(std::uint32_t count);
 
  private:
   bool read_templated(std::uint64_t stored, std::string& out);
   bool read_plain(IntCursor& lengths, std::string& out);
-  bool read_part(IntCursor& refs, IntCursor& lengths, std::string& out);
+  bool read_bytes(std::uint64_t length, std::string& out);
+  // A prefix or header: of a stored template (1 + index), or so many plain bytes.
+  struct Piece {
+    std::uint64_t stored = 0, length = 0;
+  };
+  static Piece next_piece(IntCursor& refs, IntCursor& lengths);
+  bool read_piece(const Piece& piece, std::string& out);
+  bool skip_piece(const Piece& piece);
   bool read_whole(Line& line);
   bool cursors_ok() const;
 
@@ -130,16 +140,15 @@ bool TextReader::read_templated(std::uint64_t stored, std::string& out) {
   return true;
 }
 
-bool TextReader::read_plain(IntCursor& lengths, std::string& out) {
-  const std::string_view bytes = plain_.bytes(lengths.next());
+bool TextReader::read_bytes(std::uint64_t length, std::string& out) {
+  const std::string_view bytes = plain_.bytes(length);
   if (!plain_.ok() || !raw_left_.take(bytes.size())) return false;
   out += bytes;
   return true;
 }
 
-bool TextReader::read_part(IntCursor& refs, IntCursor& lengths, std::string& out) {
-  const std::uint64_t ref = refs.next();
-  return ref == 0 ? read_plain(lengths, out) : read_templated(ref - 1, out);
+bool TextReader::read_plain(IntCursor& lengths, std::string& out) {
+  return read_bytes(lengths.next(), out);
 }
 
 bool TextReader::read_whole(Line& line) {
@@ -148,20 +157,63 @@ bool TextReader::read_whole(Line& line) {
   return read_plain(body_length_, line.raw);
 }
 
-bool TextReader::read(Line& line) {
+bool TextReader::read(Line& line, bool& whole) {
   line_time_ = static_cast<std::int64_t>(time_.next());
   const std::uint64_t index = template_.next();
   line.text_begin = static_cast<std::uint32_t>(text_begin_.next_below(kU32));
   const auto mode = static_cast<BodyMode>(body_mode_.next_below(3));
-  if (mode == BodyMode::whole) return read_whole(line) && cursors_ok();
-  if (!read_part(prefix_ref_, prefix_length_, line.raw)) return false;
+  whole = mode == BodyMode::whole;
+  if (whole) return read_whole(line) && cursors_ok();
+  if (!read_piece(next_piece(prefix_ref_, prefix_length_), line.raw)) return false;
   line.header_begin = static_cast<std::uint32_t>(line.raw.size());
-  if (!read_part(header_ref_, header_length_, line.raw)) return false;
+  if (!read_piece(next_piece(header_ref_, header_length_), line.raw)) return false;
   line.body_begin = static_cast<std::uint32_t>(line.raw.size());
   if (mode == BodyMode::plain) return read_plain(body_length_, line.raw) && cursors_ok();
   if (index >= bodies_.size()) return false;
   const auto& stored = bodies_[static_cast<std::size_t>(index)];
   return stored && read_templated(*stored, line.raw) && cursors_ok();
+}
+
+TextReader::Piece TextReader::next_piece(IntCursor& refs, IntCursor& lengths) {
+  Piece out;
+  out.stored = refs.next();
+  if (out.stored == 0) out.length = lengths.next();
+  return out;
+}
+
+bool TextReader::read_piece(const Piece& piece, std::string& out) {
+  return piece.stored > 0 ? read_templated(piece.stored - 1, out) : read_bytes(piece.length, out);
+}
+
+bool TextReader::skip_piece(const Piece& piece) {
+  if (piece.stored == 0) return true;  // of no length
+  if (piece.stored > templates_.size()) return false;
+  ++templates_[static_cast<std::size_t>(piece.stored - 1)].skipped;
+  return true;
+}
+
+bool TextReader::read_body(Line& line, bool& whole) {
+  line_time_ = static_cast<std::int64_t>(time_.next());
+  const std::uint64_t index = template_.next();
+  line.text_begin = static_cast<std::uint32_t>(text_begin_.next_below(kU32));
+  const auto mode = static_cast<BodyMode>(body_mode_.next_below(3));
+  whole = mode == BodyMode::whole;
+  if (whole) return read_plain(body_length_, line.raw);
+  const Piece prefix = next_piece(prefix_ref_, prefix_length_);
+  const Piece head = next_piece(header_ref_, header_length_);
+  if (mode == BodyMode::plain) {
+    return read_piece(prefix, line.raw) && read_piece(head, line.raw) &&
+           read_plain(body_length_, line.raw);
+  }
+  if (prefix.length > 0 || head.length > 0) {
+    if (!read_piece(prefix, line.raw) || !read_piece(head, line.raw)) return false;
+  } else {
+    if (!skip_piece(prefix) || !skip_piece(head)) return false;
+    line.text_begin = 0;
+  }
+  if (index >= bodies_.size()) return false;
+  const auto& body = bodies_[static_cast<std::size_t>(index)];
+  return body && read_templated(*body, line.raw);
 }
 
 bool TextReader::skip(std::uint32_t count) {
@@ -211,14 +263,42 @@ Status decode_text(const ColumnMap& columns, const ColumnMap& facts, const Block
   TextReader reader(columns, facts, header);
   LGR_CHECK(reader.open(lookup, budget));
   std::uint32_t row = 0;
+  bool whole = false;
   auto line = lines.begin();
   for (const RowRange& range : rows.ranges()) {
     if (!reader.skip(range.first - row)) return corrupt("line");
     for (row = range.first; row < range.end; ++row, ++line) {
-      if (!reader.read(*line)) return corrupt("line");
+      if (!reader.read(*line, whole)) return corrupt("line");
     }
   }
   return {};
+}
+
+Result<RowSet> rows_containing(const ColumnMap& columns, const ColumnMap& facts,
+                               const BlockHeader& header, const TemplateLookup& lookup,
+                               const RowSet& rows, const TextMatch& match) {
+  ItemBudget budget;
+  TextReader reader(columns, facts, header);
+  LGR_CHECK(reader.open(lookup, budget));
+  RowSet out;
+  Line line;
+  std::uint32_t row = 0;
+  for (const RowRange& range : rows.ranges()) {
+    if (!reader.skip(range.first - row)) return corrupt("line");
+    for (row = range.first; row < range.end; ++row) {
+      line.raw.clear();
+      bool whole = false;
+      const bool read = match.in_body ? reader.read_body(line, whole) : reader.read(line, whole);
+      if (!read) return corrupt("line");
+      std::string_view text = line.raw;
+      if (match.raw_is_text) {
+        text.remove_prefix(std::min<std::size_t>(line.text_begin, text.size()));
+      }
+      const bool kept = whole && !match.raw_is_text;
+      if (kept || text.find(match.literal) != std::string_view::npos) out.add(row, row + 1);
+    }
+  }
+  return out;
 }
 
 }  // namespace logarithm::block

@@ -12,13 +12,14 @@
 
 namespace logarithm::block {
 
-// The rows whose text may contain `literal` (bytes, case-sensitive), without making a text: none
-// that contains it is missing. Of the literal, the longest run of bytes that no variable of a
-// template holds must lie in what the template itself says, so only the bytes of the variables are
-// looked at. Plain lines are always among the rows. nullopt: nothing is known, any row may.
-Result<std::optional<RowSet>> rows_with_text(const ColumnMap& text, const ColumnMap& facts,
-                                             const BlockHeader& header,
-                                             const TemplateLookup& lookup,
-                                             std::string_view literal);
+// The rows whose text may contain `literal` (bytes, case-sensitive), without making lines: none
+// that contains it is missing. First by what lines are made of: of the literal, the longest run of
+// bytes that no variable of a template holds must lie in what the template itself says, so only the
+// bytes of the variables are looked at. Then the texts of the rows that are left are searched.
+// nullopt: nothing is known, any row may.
+Result<std::optional<TextRows>> rows_with_text(const ColumnMap& text, const ColumnMap& facts,
+                                               const BlockHeader& header,
+                                               const TemplateLookup& lookup,
+                                               std::string_view literal);
 
 }  // namespace logarithm::block

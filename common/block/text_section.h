@@ -23,6 +23,20 @@ Status decode_text(const ColumnMap& columns, const ColumnMap& facts, const Block
                    const TemplateLookup& lookup, const RowSet& rows, ItemBudget& budget,
                    std::vector<Line>& lines);
 
+// What is looked for in the texts of lines, and what is known of it.
+struct TextMatch {
+  std::string_view literal;
+  // Lines that are made of templates alone can hold it in their bodies only.
+  bool in_body = false;
+  // Of every line, raw without its transport wrappers is the text. Otherwise all of raw counts, and
+  // lines that are stored whole are found in any case.
+  bool raw_is_text = false;
+};
+// Those of `rows` that contain it. No line is made: one buffer serves all.
+Result<RowSet> rows_containing(const ColumnMap& columns, const ColumnMap& facts,
+                               const BlockHeader& header, const TemplateLookup& lookup,
+                               const RowSet& rows, const TextMatch& match);
+
 enum TextColumn : std::uint64_t {
   kBodyMode = 1,         // per line, a BodyMode
   kPrefixRef = 2,        // per line that is not whole: 0 plain, else 1 + index of a stored template

@@ -15,7 +15,12 @@ namespace logarithm {
 
 // Wrappers whose shape plain text has too: they count only where the stream shows that it bears
 // them.
-enum class WeakWrapper : std::uint8_t { none = 0, task_label = 1, rank_template = 2, host_label = 3 };
+enum class WeakWrapper : std::uint8_t {
+  none = 0,
+  task_label = 1,
+  rank_template = 2,
+  host_label = 3
+};
 
 // Hosts that pdsh named on this stream, as hashes; at most kMost, oldest first.
 struct KnownHosts {

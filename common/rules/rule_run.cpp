@@ -54,6 +54,26 @@ bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Of `1,234 | loss`, in which `1` was matched: all of the number. As it is, where no groups of
+// three digits follow.
+std::string_view with_thousands(std::string_view text, std::string_view body) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.empty() || text.size() > 3 || text[0] == '0' ||
+      !std::all_of(text.begin(), text.end(), digit)) {
+    return text;
+  }
+  const auto begin = static_cast<std::size_t>(text.data() - body.data());
+  std::size_t end = begin + text.size();
+  const auto is_digit_at = [&](std::size_t at) { return at < body.size() && digit(body[at]); };
+  while (end < body.size() && body[end] == ',' && is_digit_at(end + 1) && is_digit_at(end + 2) &&
+         is_digit_at(end + 3) && !is_digit_at(end + 4)) {
+    end += 4;
+  }
+  // 1,234,5 is a list.
+  const bool list = end < body.size() && body[end] == ',' && is_digit_at(end + 1);
+  return list ? text : body.substr(begin, end - begin);
+}
+
 MappingPart part_of(std::string_view field) {
   if (field == "pid") return MappingPart::pid;
   if (field == "rank" || field == "world_rank") return MappingPart::rank;
@@ -166,6 +186,29 @@ void RuleRun::take_entry_time() {
   }
 }
 
+// A count of iterations is often printed with separators, and matched up to the first.
+RuleRun::Text RuleRun::number_of(const Rule& rule, std::size_t group, bool& thousands) {
+  const Text text = text_of(group);
+  thousands = false;
+  const auto& counts = rule.iteration_groups;
+  if (!text || group >= Rule::kParsedKey ||
+      std::find(counts.begin(), counts.end(), group) == counts.end()) {
+    return text;
+  }
+  const std::string_view all = with_thousands(*text, body_);
+  thousands = all.size() > text->size();
+  // With another number of digits in front of or behind the comma it is another one.
+  const std::size_t behind = end_of(*text);
+  if (writer_ != nullptr && behind + 1 < body_.size() && body_[behind] == ',' &&
+      has_digit(body_.substr(behind + 1, 1))) {
+    const std::size_t begin = behind - text->size();
+    const std::size_t end = std::min(body_.find_first_not_of("0123456789,", behind), body_.size());
+    writer_->watch_widths(body_.substr(begin, end - begin));
+    writer_->watch(body_.substr(begin, 1));  // a zero leads no groups
+  }
+  return all;
+}
+
 RuleRun::Text RuleRun::text_of(std::size_t group) const {
   if (group < Rule::kParsedKey) return groups_[group];
   const DictEntry* entry = keys_[group - Rule::kParsedKey];
@@ -175,7 +218,8 @@ RuleRun::Text RuleRun::text_of(std::size_t group) const {
 void RuleRun::take_iteration(const Rule& rule) {
   if (out_->iteration) return;
   for (const std::size_t group : rule.iteration_groups) {
-    const Text text = text_of(group);
+    bool thousands = false;
+    const Text text = number_of(rule, group, thousands);
     if (!text) continue;
     // A dictionary that says nothing else in numbers is no report of progress, unless it is a
     // logger's.
@@ -201,10 +245,12 @@ void RuleRun::take_iteration(const Rule& rule) {
 
 void RuleRun::take_fields(const Rule& rule) {
   for (const auto& field : rule.fields) {
-    const Text text = text_of(field.group);
+    bool thousands = false;
+    const Text text = number_of(rule, field.group, thousands);
     if (!text) continue;
-    if (add_meta(field.name, field_value(field.type, *text), field.point) && writer_ != nullptr) {
-      writer_->give(Reads::field, *text, field.name, field.type);
+    const FieldType type = thousands ? FieldType::int_thousands : field.type;
+    if (add_meta(field.name, field_value(type, *text), field.point) && writer_ != nullptr) {
+      writer_->give(Reads::field, *text, field.name, type);
     }
     if (field.group < Rule::kParsedKey && field.type != FieldType::string) taken_.push_back(*text);
   }

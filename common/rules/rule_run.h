@@ -31,6 +31,7 @@ class RuleRun {
   std::size_t end_of(std::string_view part) const;
   bool read_body(const Rule& rule);
   Text text_of(std::size_t group) const;
+  Text number_of(const Rule& rule, std::size_t group, bool& thousands);
   void take_iteration(const Rule& rule);
   void take_fields(const Rule& rule);
   void take_mapping(const Rule& rule);

@@ -4,23 +4,16 @@
 #include <utility>
 
 #include "common/io/byte_codec.h"
-#include "common/io/crc32c.h"
+#include "common/wire/frame_header.h"
 #include "common/wire/frame_json.h"
 
 namespace logarithm::wire {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 8;
-constexpr std::size_t kCrcAt = 4;
 // Control frames are small; a JSON tree takes many times its text.
 constexpr std::size_t kMaxControl = 4u << 20;
 
 Error corrupt(std::string message) { return Error(ErrorCode::corrupt, std::move(message)); }
-
-// The CRC covers type, flags and reserved bytes too, so that a damaged type is not another frame.
-std::uint32_t checksum(std::string_view frame) {
-  return crc32c(frame.substr(kHeaderBytes), crc32c(frame.substr(0, kCrcAt)));
-}
 
 template <typename Message>
 void encode_payload(std::string& out, const Message& message) {
@@ -118,30 +111,19 @@ Result<std::optional<Frame>> decode_type(std::size_t index, std::string_view pay
 
 std::string encode(const Frame& frame) {
   std::string out;
-  ByteWriter writer(out);
-  writer.u8(static_cast<std::uint8_t>(frame.index() + 1));
-  writer.u8(0);
-  writer.u16(0);
-  writer.u32(0);
+  begin_frame(out, static_cast<std::uint8_t>(frame.index() + 1));
   std::visit([&out](const auto& message) { encode_payload(out, message); }, frame);
-  writer.patch_u32(kCrcAt, checksum(out));
+  end_frame(out);
   return out;
 }
 
 Result<std::optional<Frame>> decode(std::string_view bytes) {
-  if (bytes.size() > kMaxFrame) return Error(ErrorCode::too_large, "frame");
-  ByteReader reader(bytes);
-  const std::uint8_t type = reader.u8();
-  const std::uint8_t flags = reader.u8();
-  reader.u16();
-  const std::uint32_t crc = reader.u32();
-  if (!reader.ok() || type == 0) return corrupt("frame header");
-  if (crc != checksum(bytes)) return corrupt("frame checksum");
-  if (type > std::variant_size_v<Frame>) return std::optional<Frame>();
-  if (flags != 0) return corrupt("unknown frame flags");
-  auto result = decode_type(std::size_t{type} - 1, bytes.substr(kHeaderBytes),
+  LGR_TRY(const FrameHeader header, read_header(bytes));
+  if (header.type > std::variant_size_v<Frame>) return std::optional<Frame>();
+  if (header.flags != 0) return corrupt("unknown frame flags");
+  auto result = decode_type(std::size_t{header.type} - 1, bytes.substr(kHeaderBytes),
                             std::make_index_sequence<std::variant_size_v<Frame>>());
-  return std::move(result).with_context("frame type " + std::to_string(type));
+  return std::move(result).with_context("frame type " + std::to_string(header.type));
 }
 
 std::string_view to_string(RefuseCode code) {

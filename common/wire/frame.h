@@ -12,9 +12,9 @@
 #include "common/model/process.h"
 #include "common/model/stream.h"
 
-// Messages of the subprotocol `logarithm.v1`, one per binary WebSocket message. Byte tables and the
-// versioning rule: common/wire/README.md. Pure: no I/O. Unknown frame types and unknown keys are
-// skipped by a reader; a damaged frame is Error{corrupt}.
+// Messages of the subprotocol `logarithm.v1`, one per binary WebSocket message, or several
+// (batch.h). Byte tables and the versioning rule: common/wire/README.md. Pure: no I/O. Unknown
+// frame types and unknown keys are skipped by a reader; a damaged frame is Error{corrupt}.
 namespace logarithm::wire {
 
 inline constexpr std::uint16_t kProtocolVersion = 1;
@@ -29,6 +29,7 @@ struct Hello {
   std::string version;              // program version
   std::uint16_t block_version = 0;  // newest that it can write
   std::string token;                // empty without authentication
+  bool batches = false;             // it reads messages of several frames: see batch.h
 };
 
 // Asks for what is stored of a base; answered by StreamState. `lease` for network file systems.
@@ -118,6 +119,7 @@ struct Welcome {
   std::uint64_t credit = 0;         // bytes of blocks that may be in flight
   std::uint32_t max_block = 0;      // bytes
   UnixNanos now = 0;                // aggregator's wall clock
+  bool batches = false;             // it reads messages of several frames
 };
 
 struct StreamState {

@@ -24,6 +24,7 @@ void fields(auto& v, Is<Hello> auto& m) {
   v.may("version", m.version);
   v.need("block_version", m.block_version);
   v.may("token", m.token);
+  v.may("batches", m.batches);
 }
 
 void fields(auto& v, Is<StreamOpen> auto& m) {
@@ -87,6 +88,7 @@ void fields(auto& v, Is<Welcome> auto& m) {
   v.need("credit", m.credit);
   v.need("max_block", m.max_block);
   v.may("now", m.now);
+  v.may("batches", m.batches);
 }
 
 void fields(auto& v, Is<StreamState> auto& m) {

@@ -177,52 +177,6 @@ class Run(unittest.TestCase):
         self.assertEqual(run.stdout.read(), b"on\n")
         self.assertEqual(run.wait(10), 3)
 
-    @unittest.skipUnless(os.environ.get("LGR_BENCH"), "a benchmark: set LGR_BENCH")
-    def test_a_writer_at_full_speed_is_not_slowed(self):
-        """LGR_BENCH rounds, alternating: into a file; by `run`; by `run` with an agent that follows;
-        by `run` with that agent under SIGSTOP. Other load shows in the medians, least in the ratios
-        of the least times and of the CPU times."""
-        writer = ("import os, sys, time\npiece = b'x' * 115 + b'\\n'\n"
-                  "began, used = time.monotonic(), time.process_time()\n"
-                  "for _ in range(800000): os.write(1, piece)\n"
-                  "took, used = time.monotonic() - began, time.process_time() - used\n"
-                  "open(sys.argv[1], 'a').write(f'{took} {used}\\n')\n")
-        kinds = ("plain", "run", "agent", "stopped")
-        # In memory: what a disk does at the same time is not our subject.
-        self.state = self.environment["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="lgr-run-",
-                                                                           dir="/dev/shm")
-        self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
-        with Cluster() as self.cluster:
-            self.cluster.start_aggregator()
-            self.agent(own_runs=True)
-            agent = self.cluster.agent.child
-            for turn in range(int(os.environ["LGR_BENCH"])):
-                for kind in kinds[turn % 4:] + kinds[:turn % 4]:
-                    agent.send_signal(signal.SIGCONT if kind == "agent" else signal.SIGSTOP)
-                    command = [PYTHON, "-c", writer, os.path.join(self.state, kind)]
-                    if kind == "plain":  # a file of its own, as each run has
-                        with open(os.path.join(self.state, f"out-{turn}"), "wb") as out:
-                            subprocess.run(command, stdout=out, check=True)
-                        continue
-                    subprocess.run([*self.with_run("--job", kind), *command], check=True,
-                                   stdout=subprocess.DEVNULL if os.environ.get("LGR_NULL") else
-                                   subprocess.PIPE, env=self.environment)
-            agent.send_signal(signal.SIGCONT)
-        times = {}
-        for kind in kinds:
-            with open(os.path.join(self.state, kind), encoding="utf-8") as file:
-                times[kind] = [tuple(map(float, line.split())) for line in file]
-        median = lambda values: sorted(values)[len(values) // 2]
-        print(f"plain: {median([t for t, _ in times['plain']]):.3f} s, load "
-              f"{os.getloadavg()[0]:.1f}")
-        for kind in kinds[1:]:
-            pairs = list(zip(times["plain"], times[kind]))
-            least = min(b[0] for _, b in pairs) / min(a[0] for a, _ in pairs)
-            cpu = min(b[1] for _, b in pairs) / min(a[1] for a, _ in pairs)
-            ratios = sorted(b[0] / a[0] for a, b in pairs)
-            print(f"{kind}: ratio of least times {least:.4f}, of least CPU times {cpu:.4f}, median "
-                  f"ratio {median(ratios):.4f} ({ratios[0]:.3f} to {ratios[-1]:.3f})", flush=True)
-
     def test_the_command_runs_on_while_we_are_stopped(self):
         marker = os.path.join(self.state, "done")
         program = f"for i in range(200000): print('line', i)\nopen({marker!r}, 'w').close()"
@@ -271,6 +225,26 @@ class Run(unittest.TestCase):
     def texts(self, job):
         lines = self.cluster.get(f"/jobs/{job}/lines", limit=10000, direction="forward")["lines"]
         return [(line["stream"], line["text"]) for line in lines]
+
+    def test_the_file_that_a_run_is_sent_to_is_not_the_jobs(self):
+        # As in a batch script whose output is one file: what others write there is not the run's.
+        with Cluster() as self.cluster:
+            self.cluster.start_aggregator()
+            self.agent(own_runs=False)
+            eventually(lambda: self.cluster.get("/status")["agents"], what="agent")
+            for turn in range(12):
+                with open(self.cluster.path(f"slurm-{turn}.out"), "ab") as out:
+                    out.write(b"before\n")
+                    out.flush()
+                    subprocess.run([*self.with_run("--job", f"sent{turn}"), "echo", "once"], check=True,
+                                   stdout=out, stderr=out, env=self.environment, timeout=60)
+                    out.write(b"after\n")
+                with open(out.name, "rb") as shown:
+                    self.assertEqual(shown.read(), b"before\nonce\nafter\n")
+            for turn in range(12):
+                eventually(lambda t=turn: self.texts(f"sent{t}"), what=f"run {turn}")
+            self.assertEqual([self.texts(f"sent{turn}") for turn in range(12)],
+                             [[("stdout", "once")]] * 12)
 
     def test_an_agent_has_what_was_shown(self):
         # By its processes alone, as an agent of another user finds it: a command that is over at

@@ -38,7 +38,9 @@ struct RandomJob {
         at += size;
       }
       aggregator::StreamFacts& facts = job->facts()[index];
+      facts.lacks_wrapper_ranks = true;
       for (const Line& line : stream.lines) {
+        if (line.wrapper_rank) facts.lacks_wrapper_ranks = false;
         facts.first_time = std::min(facts.first_time.value_or(line.time), line.time);
         facts.last_time = std::max(facts.last_time.value_or(line.time), line.time);
         if (!line.iteration) continue;

@@ -29,7 +29,7 @@ inline std::vector<wire::Frame> sample_frames() {
   const StoredGeneration generation{
       1, std::string("\0\xFFx", 3), {{0, 5}, {7, huge}}, 9, true, 3, {{5, 7}}};
   return {
-      Hello{1, "agent", "host", "0.1.0", 1, "secret"},
+      Hello{1, "agent", "host", "0.1.0", 1, "secret", true},
       StreamOpen{stream.base, "job", true},
       StreamInfo{stream, attributes, std::string("head\0\xFF", 6), 6},
       Processes{{process, process}},
@@ -46,7 +46,7 @@ inline std::vector<wire::Frame> sample_frames() {
                 1500,
                 2500},
       Flush{huge},
-      Welcome{1, "0.1.0", 1, huge, 1u << 20, 1'796'000'000'000'000'000},
+      Welcome{1, "0.1.0", 1, huge, 1u << 20, 1'796'000'000'000'000'000, true},
       StreamState{stream.base, "job", true, {generation, {}}},
       Ack{stream, "job", 0, huge},
       Refuse{stream,

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/answer.h"
@@ -39,6 +40,23 @@ TEST_CASE("series --plot: marks NaN and says which rank has it from which iterat
   CHECK(text.find("NaN: attempt 0 rank 2 from iteration 14 on, 1 of 3 points\n") !=
         std::string::npos);
   CHECK(text.find("1 points without an iteration are not shown\n") != std::string::npos);
+}
+
+TEST_CASE("series --plot: each attempt is drawn on its own, since iterations begin anew") {
+  json answer = kAnswer;
+  for (const char* attempt : {"10", "2"}) {
+    json more = kAnswer["series"][0];
+    more["attempt"] = std::atoi(attempt);
+    answer["series"].push_back(more);
+  }
+  const std::string text = series_plot(answer, 60);
+  const auto first = text.find("\nattempt 0, 2 series:\n");
+  const auto second = text.find("\nattempt 2, 1 series:\n");
+  const auto third = text.find("\nattempt 10, 1 series:\n");
+  CHECK(first < second);
+  CHECK(second < third);
+  CHECK(third != std::string::npos);
+  CHECK(series_plot(kAnswer, 60).find(" series:") == std::string::npos);
 }
 
 TEST_CASE("series: records and tab-separated rows carry rank and attempt") {

@@ -425,6 +425,31 @@ TEST_CASE_FIXTURE(Fixture, "Discovery: an empty new file waits a moment for its 
   CHECK(scan().targets.size() == 1);
 }
 
+TEST_CASE_FIXTURE(
+    Fixture,
+    "Discovery: case 56: a file that waited empty and was then written and unlinked is "
+    "followed by its descriptor") {
+  touch("new.log", "");
+  touch("never.log", "");
+  options.files = {{.glob = dir.file("*.log"), .job = "j", .path = ""}};
+  now = modified(dir.file("never.log")) - kSecond + 1;
+  CHECK(scan().targets.empty());
+
+  touch("new.log", "all that it ever said\n");
+  std::filesystem::remove(dir.file("new.log"));
+  std::filesystem::remove(dir.file("never.log"));
+  const Discovered found = scan();
+  REQUIRE(found.targets.size() == 1);
+  CHECK(found.targets[0].path == dir.file("new.log"));
+  CHECK(found.targets[0].job == "j");
+  std::ifstream file(found.targets[0].open_path);
+  std::string line;
+  CHECK(static_cast<bool>(std::getline(file, line)));
+  CHECK(line == "all that it ever said");
+  // It is given once: who follows it has it open by then.
+  CHECK(scan().targets.empty());
+}
+
 TEST_CASE_FIXTURE(Fixture, "Discovery: GPUs are known by the devices a process holds") {
   proc.write("driver/nvidia/gpus/0000:3b:00.0/information",
              "Model: \t\t H100\nGPU UUID: \t GPU-11\nDevice Minor: \t 3\n");

@@ -26,6 +26,7 @@ struct RedactingWriter {
                     1u << 20,
                     std::chrono::seconds(1),
                     std::chrono::seconds(1),
+                    MonotonicTime::max(),
                     mapped};
   WorkerPool pool{1};
   std::unique_ptr<StreamWriter> writer;

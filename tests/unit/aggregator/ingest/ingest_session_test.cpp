@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "common/wire/batch.h"
 #include "tests/unit/aggregator/store/made_store.h"
 
 namespace logarithm::aggregator::test {
@@ -37,7 +38,10 @@ class Answers final : public FrameSink {
     return !all<T>().empty();
   }
 
+  void allow_batches() override { batches = true; }
+
   std::vector<wire::Frame> frames;
+  bool batches = false;
   std::optional<std::string> closed;
   std::size_t queued = 0;
 };
@@ -117,6 +121,44 @@ TEST_CASE(
   aggregator.settle();
   CHECK(peer.answers.all<wire::Ack>().size() == 2);
   CHECK(aggregator.store.all_lines(key_of("run7")).size() == 5);
+}
+
+TEST_CASE("Session: a batch is its frames, and damage in it ends the session") {
+  Aggregator aggregator;
+  Peer peer(aggregator);
+  CHECK(peer.answers.all<wire::Welcome>()[0].batches);
+  const MadeBlock one = block_at(0), two = block_at(one.block.end);
+  const std::string batch = wire::encode_batch(
+      {wire::encode(info_of(kStream, "run7")), wire::encode(one.templates), wire::encode(one.block),
+       wire::encode(two.templates), wire::encode(two.block)});
+
+  peer.session->on_frame(batch);
+  aggregator.settle();
+
+  CHECK(peer.answers.all<wire::Ack>().size() == 2);
+  CHECK(aggregator.store.all_lines(key_of("run7")).size() == 10);
+  peer.session->on_frame(std::string_view(batch).substr(0, batch.size() - 1));
+  CHECK(peer.answers.closed.has_value());
+}
+
+TEST_CASE("Session: only who reads batches is sent some") {
+  Aggregator aggregator;
+  Answers answers;
+  const auto session = aggregator.hub.connect(answers);
+  wire::Hello hello;
+  hello.agent = hello.host = "node1";
+  hello.block_version = 1;
+  session->on_frame(wire::encode(hello));
+  CHECK_FALSE(answers.batches);
+  session->on_disconnect();
+
+  Answers others;
+  const auto other = aggregator.hub.connect(others);
+  hello.agent = "node2";
+  hello.batches = true;
+  other->on_frame(wire::encode(hello));
+  CHECK(others.batches);
+  other->on_disconnect();
 }
 
 TEST_CASE("Session: a stream-open is answered with what is stored") {

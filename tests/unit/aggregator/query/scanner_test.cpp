@@ -318,6 +318,39 @@ TEST_CASE("Scanner: a tight memory bound changes no answer") {
   });
 }
 
+TEST_CASE("Scanner: of many blocks that overlap in time no line is decoded twice") {
+  on_worker([](BlockingToken& token) {
+    constexpr int kBlocks = 100, kLines = 300;
+    const auto job = std::make_shared<FakeJob>();
+    for (std::uint64_t s = 0; s < kBlocks; ++s) {
+      const std::size_t index = job->add_stream(StreamId{StreamBase{s, s}, 0},
+                                                {attributes(0, 0, "n1", "stdout", std::nullopt)});
+      std::uint64_t offset = 0;
+      std::vector<Line> lines;
+      for (int i = 0; i < kLines; ++i) {
+        lines.push_back(make_line(offset, 1000 + i, "a line of some length, of a clock step", 0));
+        offset = lines.back().end();
+      }
+      job->add_block(index, 0, lines);
+    }
+    for (const Direction direction : {Direction::forward, Direction::backward}) {
+      JobView view(JobKey{"default", "j"}, job);
+      ScanLimits limits;
+      limits.memory = 12u << 20;
+      Scanner scanner(view, plan_of({}, direction), limits);
+      std::vector<QueryLine> rows;
+      while (true) {
+        const auto state = scanner.next(token, ScanTurn{}, rows);
+        REQUIRE(state.ok());
+        if (*state == ScanState::finished) break;
+      }
+      CHECK(rows.size() == kBlocks * kLines);
+      CHECK(scanner.stats().lines == kBlocks * kLines);
+      CHECK(scanner.stats().decoded > kBlocks);
+    }
+  });
+}
+
 TEST_CASE("Scanner: pages by cursor union to the whole answer, both ways") {
   on_worker([](BlockingToken& token) {
     for (unsigned seed = 1; seed <= 100; ++seed) {

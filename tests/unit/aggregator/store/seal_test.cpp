@@ -134,5 +134,40 @@ TEST_CASE("Seal: full runs become blocks of one to two megabytes") {
   CHECK(store.all_lines(kJob) == before);
 }
 
+TEST_CASE("Seal: no block holds both sides of a clock step, and a quiet stream stays one block") {
+  constexpr UnixNanos kHour = 3'600'000'000'000;
+  Store store;
+  const auto widest = [&](int blocks, std::size_t bytes, UnixNanos step) {
+    const StreamId stream = stream_of(std::to_string(bytes) + "/" + std::to_string(step));
+    std::uint64_t offset = 0;
+    for (int i = 0; i < blocks; ++i) {
+      auto lines = make_lines(offset, {std::string(bytes, 'x'), std::string(bytes, 'y')});
+      for (Line& line : lines) line.time += i * 1'000'000'000 + (i < blocks / 2 ? 0 : step);
+      offset = lines.back().end();
+      REQUIRE(store.put(kJob, make_block(stream, "run7", lines)).stored);
+    }
+    REQUIRE(store.apply(kJob, {wire::Closed{stream, "run7", offset, "exited"}}).ok());
+    store.maintain();
+    UnixNanos out = 0;
+    std::size_t count = 0;
+    const auto view = store.snapshot(kJob);
+    for (const BlockRef& block : store.candidates(*view)) {
+      if (view->streams()[block.stream].id != stream) continue;
+      out = std::max(out, block.time_max - block.time_min);
+      ++count;
+    }
+    return std::pair(out, count);
+  };
+  for (const UnixNanos step : {-kHour, kHour}) {
+    CAPTURE(step);
+    const auto [busy, busy_blocks] = widest(20, 10'000, step);
+    CHECK(busy < kHour / 2);
+    CHECK(busy_blocks == 2);
+    const auto [quiet, quiet_blocks] = widest(20, 100, step);
+    CHECK(quiet > kHour / 2);
+    CHECK(quiet_blocks == 1);
+  }
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator::test

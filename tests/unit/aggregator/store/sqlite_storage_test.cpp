@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "made_store.h"
 
@@ -309,6 +310,55 @@ TEST_CASE("Storage: candidates are pruned by time, severity and stream only wher
   filter = {};
   filter.streams.emplace();
   CHECK(store.candidates(*view, filter).empty());
+}
+
+TEST_CASE("Storage: candidates of few streams are those among all candidates") {
+  Store store;
+  for (int i = 0; i < 12; ++i) {
+    const StreamId stream = stream_of("s" + std::to_string(i));
+    const auto lines = numbered_lines(0, 10), more = numbered_lines(lines.back().end(), 10);
+    REQUIRE(store.put(kJob, make_block(stream, "run7", lines)).stored);
+    REQUIRE(store.put(kJob, make_block(stream, "run7", more)).stored);
+  }
+  auto view = store.snapshot(kJob);
+  const std::vector<BlockRef> all = store.candidates(*view);
+  const std::vector<std::set<std::size_t>> chosen = {{}, {3}, {0, 11}, {1, 2, 3, 4, 5, 6}};
+  for (const std::set<std::size_t>& streams : chosen) {
+    BlockFilter filter;
+    filter.streams = streams;
+    std::vector<std::pair<std::size_t, std::uint64_t>> expected, found;
+    for (const BlockRef& block : all) {
+      if (streams.contains(block.stream)) expected.emplace_back(block.stream, block.first);
+    }
+    for (const BlockRef& block : store.candidates(*view, filter)) {
+      found.emplace_back(block.stream, block.first);
+    }
+    CHECK(found == expected);
+  }
+}
+
+TEST_CASE("Storage: it is known of which streams no wrapper gave a rank, fresh and sealed") {
+  Store store;
+  const StreamId plain = stream_of("plain"), wrapped = stream_of("wrapped");
+  const auto lacking = [&] {
+    std::set<StreamId> out;
+    auto view = store.snapshot(kJob);
+    for (const StreamFacts& stream : view->streams()) {
+      if (stream.lacks_wrapper_ranks) out.insert(stream.id);
+    }
+    return out;
+  };
+  REQUIRE(store.put(kJob, make_block(plain, "run7", numbered_lines(0, 20))).stored);
+  std::vector<Line> lines = numbered_lines(0, 20);
+  REQUIRE(store.put(kJob, make_block(wrapped, "run7", lines)).stored);
+  CHECK(lacking() == std::set<StreamId>{plain, wrapped});
+  lines = numbered_lines(lines.back().end(), 20);
+  lines[7].wrapper_rank = 0;
+  REQUIRE(store.put(kJob, make_block(wrapped, "run7", lines)).stored);
+  CHECK(lacking() == std::set<StreamId>{plain});
+  while (store.maintain()) {
+  }
+  CHECK(lacking() == std::set<StreamId>{plain});
 }
 
 TEST_CASE("Storage: the blocks from an offset on are those that candidates() finds there") {

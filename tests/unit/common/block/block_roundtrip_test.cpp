@@ -8,6 +8,7 @@
 #include "common/block/block_reader.h"
 #include "common/block/block_writer.h"
 #include "common/line/template.h"
+#include "common/line/utf8.h"
 #include "tests/support/block_tools.h"
 #include "tests/support/random_lines.h"
 
@@ -79,6 +80,22 @@ TEST_CASE("Block: some rows alone are what they are among all") {
       check_same(expected, *some, parts);
     }
 
+    auto marks = reader->marks(rows);
+    REQUIRE_MESSAGE(marks.ok(), marks.error().to_string());
+    REQUIRE(marks->size() == expected.size());
+    std::vector<std::uint64_t> offsets;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Line& line = expected[i];
+      const RowMark mark{line.offset, line.time, line.iteration, line.wrapper_rank};
+      CHECK((*marks)[i] == mark);
+      offsets.push_back(line.offset);
+    }
+    auto same_rows = reader->rows_at(offsets);
+    REQUIRE(same_rows.ok());
+    CHECK(same_rows->count() == rows.count());
+    CHECK(same_rows->end() == rows.end());
+    CHECK_FALSE(reader->marks(RowSet::all(size + 1)).ok());
+
     std::vector<std::uint32_t> marked;
     for (std::uint32_t row = 0; row < size; ++row) {
       if (!all[row].events.empty()) marked.push_back(row);
@@ -91,11 +108,18 @@ TEST_CASE("Block: some rows alone are what they are among all") {
 }
 
 TEST_CASE("Block: all rows that contain a text are among those that may") {
-  std::size_t told_apart = 0;
+  std::size_t told_apart = 0, exact = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     CAPTURE(seed);
     RandomLines random(seed);
-    const EncodedBlock block = encode(random.make(1 + random.below(300)));
+    std::vector<Line> lines = random.make(1 + random.below(300));
+    // Where raw is what is shown, rows are told exactly.
+    if (seed % 2 == 0) {
+      std::erase_if(
+          lines, [](const Line& line) { return line.transport != 0 || line.has(line_flag::ansi); });
+    }
+    if (lines.empty()) continue;
+    const EncodedBlock block = encode(lines);
     const std::vector<Line> all = decode(block, kAll);
     auto reader = BlockReader::open(block.bytes);
     REQUIRE(reader.ok());
@@ -111,17 +135,22 @@ TEST_CASE("Block: all rows that contain a text are among those that may") {
       REQUIRE_MESSAGE(rows.ok(), rows.error().to_string());
       if (!*rows) continue;
       std::vector<bool> may(all.size());
-      for (const RowRange& range : (*rows)->ranges()) {
+      for (const RowRange& range : (*rows)->rows.ranges()) {
         std::fill(may.begin() + range.first, may.begin() + range.end, true);
       }
       for (std::size_t row = 0; row < all.size(); ++row) {
-        const bool holds = text_of(all[row]).find(literal) != std::string::npos;
+        // As lines are shown.
+        const bool holds = sanitize_utf8(text_of(all[row])).find(literal) != std::string::npos;
         REQUIRE_MESSAGE((may[row] || !holds), "row ", row, " holds '", literal, "'");
+        const bool wrong = (*rows)->exact && may[row] && !holds;
+        REQUIRE_FALSE_MESSAGE(wrong, "row ", row, " does not hold '", literal, "'");
         if (!may[row]) ++told_apart;
       }
+      if ((*rows)->exact) ++exact;
     }
   }
   CHECK(told_apart > 1000);
+  CHECK(exact > 200);
 }
 
 TEST_CASE("Block: the rows with a value are those whose metadata has it") {

@@ -59,6 +59,10 @@ void check_same(const Extraction& a, const Extraction& b) {
 std::vector<std::string> bodies() {
   std::vector<std::string> out{
       "iteration 12 | loss 0.5 | 5,856 tokens | epoch: 3 | acc1 0.5",
+      "iteration 1,234 | loss 0.5",
+      "iteration 1,23 | loss 0.5",
+      "Step 12,345: loss 0.5",
+      "global_step=1,234,567,8 loss=0.5",
       "step=12 loss=nan lr=1e-4 grad_norm=inf",
       "iter: 12 eta: 1:02:11 loss: 2.3 elapsed: 0:00:12.5 tokens: 22.8K took: 1 day, 2:03:04 x: "
       "3:07",

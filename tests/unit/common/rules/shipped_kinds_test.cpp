@@ -213,6 +213,26 @@ TEST_CASE("Shipped kinds: an iteration that is the training's") {
   CHECK(value_of(global, "reward") == std::to_string(-1.2725));
 }
 
+TEST_CASE("Shipped kinds: an iteration with separators is all of the number, a list its first") {
+  struct Case {
+    const char* body;
+    std::int64_t iteration;
+  };
+  for (const Case& c :
+       {Case{"iteration 1,234 | loss 2.5", 1234}, Case{"Step 12,345: loss 2.5", 12'345},
+        Case{"Step 1,234,567 | loss 2.5", 1'234'567},
+        Case{"iteration 1,234/10,000 | loss 2.5", 1234}, Case{"iteration 12,3456 | loss 2.5", 12},
+        Case{"iteration 12 | loss 2.5", 12}}) {
+    CAPTURE(std::string(c.body));
+    const Extraction found = extract(c.body);
+    CHECK(found.iteration == c.iteration);
+    CHECK(value_of(found, "loss") == std::to_string(2.5));
+  }
+  const Extraction step = extract("step:12,345 - actor/entropy:0.412");
+  CHECK(step.iteration == 12'345);
+  CHECK(value_of(step, "step") == "12345");
+}
+
 TEST_CASE("Shipped kinds: the place in an epoch, whatever counts the epochs") {
   const Extraction dino = extract("Epoch: [1/100]  [2240/2502]  eta: 0:02:44  loss: 5.38 (7.54)");
   CHECK(value_of(dino, "epoch") == "1");
