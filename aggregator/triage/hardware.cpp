@@ -10,6 +10,8 @@ namespace {
 
 // A kernel's word counts from so long before a failure until so long after it, nanoseconds.
 constexpr std::int64_t kBefore = 600'000'000'000, kAfter = 60'000'000'000;
+// Uptimes and wall clocks of one host agree that well.
+constexpr std::int64_t kSameMoment = 2'000'000'000;
 
 std::set<std::int32_t> on_its_host(const Facts& facts, const EventFact& event) {
   std::set<std::int32_t> out;
@@ -79,6 +81,10 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis, const Candida
     // A rank that names another cause of its own had no need of this one.
     const bool explains = exact || broke || seen.kind == "killed";
     if (!explains) continue;
+    // Nor one that had named its cause before the kernel said a word, by the same host's clock.
+    const bool named_before =
+        outcome->end == End::root && event.when.lo > outcome->when.hi + kSameMoment;
+    if (!exact && named_before) continue;
     Candidate out;
     out.ranks.assign(ranks.begin(), ranks.end());
     out.kind = event.kind;

@@ -81,6 +81,27 @@ TEST_CASE("Hardware: the ranks of its host are meant where hosts are known") {
   CHECK(verdict.first->host == "n1");
 }
 
+TEST_CASE("Hardware: a cause that a rank named is not the Xid that came behind it") {
+  MadeFacts made(4);
+  made.event(2, "exception", "root", kBroke);
+  for (const std::int32_t rank : {0, 1, 3}) {
+    made.event(rank, "connection_lost", "cascade", kBroke + kSecond);
+  }
+  std::string kind;
+  SUBCASE("another program's, on the same host") {
+    xid(made, 79, kBroke + 10 * kSecond);
+    kind = "exception";
+  }
+  SUBCASE("in front of it, the Xid explains it") {
+    xid(made, 79, kBroke - kSecond);
+    kind = "xid";
+  }
+  const Verdict verdict = decide(made.facts());
+  CHECK(verdict.kind == kind);
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{2});
+}
+
 TEST_CASE("Hardware: what the job went on after, or ended in order after, is no failure") {
   MadeFacts made(4);
   SUBCASE("it went on") { xid(made, 79, MadeFacts::time_of(40)); }
