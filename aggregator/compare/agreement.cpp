@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "aggregator/query/own_measure.h"
+
 namespace logarithm::aggregator {
 namespace {
 
@@ -200,25 +202,6 @@ bool values_agree(double a, const Precision& of_a, double b, const Precision& of
   if (of_a.digits == of_b.digits || digits < 1) return false;
   const double size = std::max(std::abs(a), std::abs(b));
   return away <= kHalf * std::pow(10.0, std::floor(std::log10(size)) - (digits - 1));
-}
-
-bool is_own_measure(std::string_view key) {
-  static constexpr std::string_view kParts[] = {"time",   "elapsed",    "duration", "latency",
-                                                "memory", "throughput", "tflop",    "per_s",
-                                                "alloc",  "reserved",   "seconds",  "bandwidth"};
-  static constexpr std::string_view kWords[] = {
-      "ms",   "s",    "sec", "mfu",  "tps", "tgs",  "speed",  "mem",  "gpu",   "util",  "power",
-      "temp", "rank", "pid", "port", "eta", "host", "device", "cuda", "local", "worker"};
-  for (const std::string_view part : kParts) {
-    if (key.find(part) != std::string_view::npos) return true;
-  }
-  for (std::size_t from = 0; from < key.size();) {
-    const std::size_t to = std::min(key.find_first_of("_./- ", from), key.size());
-    const std::string_view word = key.substr(from, to - from);
-    if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
-    from = to + 1;
-  }
-  return false;
 }
 
 Agreement find_agreement(const History& history, const PeerClass& members) {

@@ -20,10 +20,6 @@ struct Precision {
 // Equal as far as the shorter of both was printed. NaN equals NaN.
 bool values_agree(double a, const Precision& of_a, double b, const Precision& of_b);
 
-// Names of what is measured on each rank for itself (times, rates, memory), which nobody expects to
-// agree: chance may let them for a while.
-bool is_own_measure(std::string_view key);
-
 // A value that was found equal on the peers, iteration for iteration, as after an all-reduce.
 struct Agreed {
   std::uint32_t key = 0;

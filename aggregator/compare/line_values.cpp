@@ -4,6 +4,7 @@
 #include <array>
 
 #include "aggregator/compare/agreement.h"
+#include "aggregator/query/own_measure.h"
 #include "common/line/template.h"
 
 namespace logarithm::aggregator {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "aggregator/query/own_measure.h"
+
 namespace logarithm::aggregator::triage {
 namespace {
 
@@ -156,6 +158,7 @@ std::optional<Candidate> find_nan(const Analysis& analysis) {
 std::optional<Candidate> find_corruption(const Analysis& analysis) {
   std::optional<Candidate> first;
   for (const auto& [key, table] : tables_of(analysis.facts)) {
+    if (is_own_measure(key)) continue;
     auto found = departure_in(table, key);
     if (!found) continue;
     if (!first || *found->iteration < *first->iteration) first = std::move(found);

@@ -315,6 +315,20 @@ TEST_CASE("Triage: a NaN is of the rank where the fewest numbers share its itera
   CHECK(verdict.first->iteration == 70);
 }
 
+TEST_CASE("Triage: times and rates that were alike by chance need not agree") {
+  for (const std::string key : {"batch_ready_in_ms", "tps", "step_time", "max_memory"}) {
+    CAPTURE(key);
+    MadeFacts made(4);
+    for (std::int32_t rank = 0; rank < 4; ++rank) {
+      for (std::int64_t at = 0; at < 70; at += 5) {
+        number(made, rank, key, at, rank == 3 && at >= 50 ? 0.2 : 0.1);
+      }
+    }
+    end_all(made);
+    CHECK(decide(made.facts()).kind != "corruption");
+  }
+}
+
 TEST_CASE("Triage: numbers that agreed and do not any more show the rank that departed") {
   MadeFacts made(4);
   for (std::int32_t rank = 0; rank < 4; ++rank) {
