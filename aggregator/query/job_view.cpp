@@ -142,24 +142,6 @@ Status JobView::take_sayings(BlockingToken& token, const BlockRef& block, OwnSay
   return {};
 }
 
-// Where no rule carries an iteration to the lines behind it, it may have been said before as well.
-Result<bool> JobView::said_before(BlockingToken& token, const StreamJoin& join,
-                                  std::int64_t iteration, std::uint64_t offset) {
-  for (std::uint64_t next = 0; next < offset;) {
-    LGR_TRY(const auto blocks, snapshot_->blocks_from(token, join.stream, next, kBlocksAtOnce));
-    for (const BlockRef& block : blocks) {
-      next = block.end;
-      if (block.first >= offset) return false;
-      OwnSayings said;
-      LGR_CHECK(take_sayings(token, block, said));
-      const auto found = said.find(iteration);
-      if (found != said.end() && found->second.offset < offset) return true;
-    }
-    if (blocks.size() < kBlocksAtOnce) break;
-  }
-  return false;
-}
-
 bool JobView::note_damage(const BlockRef& block, const Error& error) {
   if (error.code() != ErrorCode::corrupt) return false;
   const StreamId& stream = snapshot_->streams()[block.stream].id;

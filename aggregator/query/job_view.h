@@ -89,8 +89,6 @@ class JobView {
   Result<OwnSayings> said_behind(BlockingToken& token, const StreamJoin& join, std::uint64_t from,
                                  UnixNanos latest);
   Status take_sayings(BlockingToken& token, const BlockRef& block, OwnSayings& out);
-  Result<bool> said_before(BlockingToken& token, const StreamJoin& join, std::int64_t iteration,
-                           std::uint64_t offset);
 
   JobKey key_;
   std::shared_ptr<JobSnapshot> snapshot_;
