@@ -46,16 +46,15 @@ std::vector<FileRegistry::Configured> FreshFiles::vanished(BlockingToken&) {
     if (!held.found && ::fstat(held.fd, &facts) == 0) {
       ++held.walks_missing;
       // With a name it is found by it, and is fresh no more.
-      if (facts.st_nlink == 0 && facts.st_size > 0 && held.walks_missing < kLast) {
-        held.walks_missing = kLast;
-        FileRegistry::Configured given = held.file;
-        given.open_path = "/proc/self/fd/" + std::to_string(held.fd);
-        given.facts.size = static_cast<std::uint64_t>(facts.st_size);
-        out.push_back(std::move(given));
+      if (facts.st_nlink == 0 && facts.st_size > 0 && !held.given) {
+        held.given = true;
+        held.walks_missing = 0;
+        FileRegistry::Configured file = held.file;
+        file.open_path = "/proc/self/fd/" + std::to_string(held.fd);
+        file.facts.size = static_cast<std::uint64_t>(facts.st_size);
+        out.push_back(std::move(file));
       }
-      keep =
-          facts.st_nlink == 0 && (held.walks_missing < kPatience || held.walks_missing == kLast ||
-                                  held.walks_missing == kLast + 1);
+      keep = facts.st_nlink == 0 && held.walks_missing < (held.given ? kAfterGiven : kPatience);
     }
     if (keep) {
       ++at;

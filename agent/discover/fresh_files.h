@@ -35,11 +35,11 @@ class FreshFiles {
     FileRegistry::Configured file;
     int fd = -1;
     bool found = false;          // by this walk
-    unsigned walks_missing = 0;  // since then
+    bool given = false;          // by vanished()
+    unsigned walks_missing = 0;  // since it was found, or given
   };
   // An empty file without a name is held for so many walks: a writer may still have it open.
-  static constexpr unsigned kPatience = 20;
-  static constexpr unsigned kLast = 1'000'000;  // of `walks_missing`: it was given
+  static constexpr unsigned kPatience = 20, kAfterGiven = 2;
 
   std::map<FileId, Held> held_;
 };
