@@ -127,6 +127,7 @@ bool Follower::waits_for_scan(BlockingToken& token, Tail& tail) {
 // Round robin: every file that has something gets one read before any gets a second.
 Status Follower::read_round(BlockingToken& token, StepReport& report) {
   std::vector<Tail*> ready;
+  bool went_live = false;
   for (auto& [base, tail] : tails_) {
     if (tail->targets.empty() && !tail->file.is_open() && tail->state == Tail::State::live &&
         tail->file.may_reopen(now_) && !tail->paths.empty() &&
@@ -136,6 +137,7 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
     const bool waits = tail->state == Tail::State::asking || tail->original.has_value();
     if (waits || (tail->state == Tail::State::fresh && tail->changed)) {
       LGR_CHECK(resolve(token, *tail));
+      went_live = went_live || tail->state == Tail::State::live;
       if (tail->state == Tail::State::fresh && tail->file.facts().size == 0) tail->changed = false;
       // A copy is decided in the next turn, when its original was looked at.
       if (tail->state == Tail::State::fresh && tail->found_turn == turn_) report.more = true;
@@ -150,6 +152,9 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
     std::rotate(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(turn_ % ready.size()),
                 ready.end());
   }
+  // Before a file's first bytes are read, so that this read already is a moment in which all that
+  // was counted is known: a job's first rotation may come within the second.
+  if (went_live) count_ahead(token);
   std::uint64_t budget = options_.step_bytes;
   if (!ready.empty()) count_writes();
   while (!ready.empty() && budget > 0) {

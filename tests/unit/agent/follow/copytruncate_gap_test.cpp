@@ -14,17 +14,20 @@ namespace {
 
 // A busy file, watched; `app.log.1` was just created beside it.
 struct Rotation : FollowFixture {
-  explicit Rotation(int flags = O_APPEND) {
+  explicit Rotation(int flags = O_APPEND, int looks = 400) {
     options.inotify = true;
+    options.poll = seconds(1);
+    glob("app.log");
+    run(milliseconds(10));  // the agent was there before the file
     append("app.log", "");
     fd = ::open(path("app.log").c_str(), O_WRONLY | O_CLOEXEC | flags);
     write(1);
     glob("app.log");
-    run();
-    // 2,000 lines a second for some seconds.
-    for (int i = 0; i < 40; ++i) {
-      write(200);
-      run(milliseconds(100));
+    run(milliseconds(10));
+    // 2,000 lines a second.
+    for (int i = 0; i < looks; ++i) {
+      write(20);
+      run(milliseconds(10));
     }
   }
   ~Rotation() { ::close(fd); }
@@ -92,21 +95,23 @@ TEST_CASE("Copytruncate: a gap when a line was written after the last read") {
 }
 
 TEST_CASE("Copytruncate: the first rotation is understood when it is over before it was seen") {
-  for (const int lost : {0, 1, 3}) {
-    for (const int after : {0, 1, 7}) {
-      CAPTURE(lost);
-      CAPTURE(after);
-      Rotation f;
-      f.run();
-      f.copy("app.log", "app.log.1");
-      f.write(lost);
-      f.cut("app.log");
-      f.write(after);
-      f.run();
-      f.finish(3);
+  for (const int looks : {2, 40, 400}) {  // 10 ms each, since the file was found
+    for (const int lost : {0, 1, 3}) {
+      for (const int after : {0, 1, 7}) {
+        CAPTURE(looks);
+        CAPTURE(lost);
+        CAPTURE(after);
+        Rotation f(O_APPEND, looks);
+        f.copy("app.log", "app.log.1");
+        f.write(lost);
+        f.cut("app.log");
+        f.write(after);
+        f.run(milliseconds(10));
+        f.finish(3);
 
-      CHECK(f.texts().size() == static_cast<std::size_t>(f.number - lost));
-      CHECK(f.gaps().size() == (lost > 0 ? 1 : 0));
+        CHECK(f.texts().size() == static_cast<std::size_t>(f.number - lost));
+        CHECK(f.gaps().size() == (lost > 0 ? 1 : 0));
+      }
     }
   }
 }
