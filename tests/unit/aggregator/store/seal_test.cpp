@@ -142,7 +142,8 @@ TEST_CASE("Seal: no block holds both sides of a clock step, and a quiet stream s
     std::uint64_t offset = 0;
     for (int i = 0; i < blocks; ++i) {
       auto lines = make_lines(offset, {std::string(bytes, 'x'), std::string(bytes, 'y')});
-      for (Line& line : lines) line.time += UnixNanos{i} * 1'000'000'000 + (i < blocks / 2 ? 0 : step);
+      for (Line& line : lines)
+        line.time += UnixNanos{i} * 1'000'000'000 + (i < blocks / 2 ? 0 : step);
       offset = lines.back().end();
       REQUIRE(store.put(kJob, make_block(stream, "run7", lines)).stored);
     }
