@@ -97,14 +97,15 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
 enum class Apart { more, lacks, both };
 
 bool too_quiet(const Analysis& analysis, const Quiet& quiet, Apart apart) {
-  if (quiet.watched == 0) {
-    const std::int64_t tenths = apart == Apart::both ? kTenthsOfBoth : kTenthsOfFiles;
-    return 10 * quiet.since > tenths * quiet.step + 10 * kDelivery;
-  }
   const bool saving = phase_of(analysis) == "checkpoint";
-  const bool short_wait = apart != Apart::more && !saving && !quiet.starting;
-  const std::int64_t steps = short_wait ? kSteps : kStepsOfMore;
-  return quiet.since > steps * quiet.step + kDelivery;
+  std::int64_t tenths = 0;
+  if (quiet.watched == 0 && !(saving && apart == Apart::more)) {
+    tenths = apart == Apart::both ? kTenthsOfBoth : kTenthsOfFiles;
+  } else {
+    const bool short_wait = apart != Apart::more && !saving && !quiet.starting;
+    tenths = 10 * (short_wait ? kSteps : kStepsOfMore);
+  }
+  return 10 * quiet.since > tenths * quiet.step + 10 * kDelivery;
 }
 
 // The rank goes on after this line on another output, so long that no two clocks explain it: what

@@ -93,6 +93,15 @@ TEST_CASE("Triage: a slow checkpoint is no hang") {
   CHECK(verdict.phase == "checkpoint");
 }
 
+TEST_CASE("Hang: files that end while one rank saves are those of a job that saves") {
+  for (const bool checkpoint : {true, false}) {
+    MadeFacts made = imported(4);
+    made.say(0, MadeFacts::kExtra, kBroke + 3 * kSecond).checkpoint = checkpoint;
+
+    CHECK(decide(made.facts()).kind == (checkpoint ? "healthy" : "hang"));
+  }
+}
+
 // Files of ranks whose steps take a minute; rank 2 did not say the last one.
 constexpr UnixNanos kMinute = 60 * kSecond;
 MadeFacts slow_steps(std::int32_t ranks) {
