@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "agent/discover/path_shapes.h"
+#include "agent/discover/time_zone.h"
+#include "common/base/clock.h"
 #include "common/config/units.h"
 #include "common/config/yaml_node.h"
 #include "common/net/http.h"
@@ -15,6 +17,12 @@ void check_path(const config::YamlNode& node, const std::string& path) {
   if (const auto made = UserPathRegex::compile(path); !made.ok()) {
     node.problem_at("path", made.error().message());
   }
+}
+
+void check_zone(const config::YamlNode& node, const std::string& tz) {
+  if (tz.empty()) return;
+  const auto problem = time_zone_problem(tz, SystemClock().wall_now());
+  if (problem) node.problem_at("tz", *problem);
 }
 
 }  // namespace
@@ -65,6 +73,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     import.path = node.string("path", "");
     check_path(node, import.path);
     import.tz = node.string("tz", "");
+    check_zone(node, import.tz);
     config.import = std::move(import);
     config.discover.processes = config.discover.runs = false;
     config.discover.kernel_log = false;

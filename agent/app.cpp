@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "agent/discover/own_names.h"
-#include "agent/discover/time_zone.h"
 #include "common/async/service_watchdog.h"
 #include "common/base/log_threshold.h"
 #include "common/base/logging.h"
@@ -96,11 +95,6 @@ Status App::open() {
     import.roots = config_.import->roots;
     import.path = config_.import->path;
     import.tz = config_.import->tz;
-    if (!import.tz.empty() && !file_thread_->run_and_wait([&](BlockingToken& token) {
-          return utc_offset_minutes(token, import.tz, clock_.wall_now());
-        })) {
-      return Error(ErrorCode::invalid, "import.tz: unknown time zone " + import.tz);
-    }
     discover.import = std::move(import);
   }
   LGR_TRY(discovery_, Discovery::make(std::move(discover)));

@@ -67,6 +67,25 @@ TEST_CASE("AgentConfig: every problem is told at once, with its line") {
   CHECK(text.find("metrics: not host:port") != std::string::npos);
 }
 
+TEST_CASE("AgentConfig: a time zone that nobody knows is a mistake at its line, as any other") {
+  for (const char* tz : {"Mars/Olympus", "CET-1CEST,M3.5.0,M10.5.0/3", "../localtime"}) {
+    CAPTURE(tz);
+    config::Problems problems;
+    load(std::string("import:\n  job: j\n  roots: /x\n  tz: '") + tz + "'\n", problems);
+    const std::string text = config::to_string(problems);
+    CAPTURE(text);
+    REQUIRE(problems.size() == 1);
+    CHECK(text.find(std::string("agent.yaml:4: import.tz: unknown time zone ") + tz) !=
+          std::string::npos);
+  }
+  for (const char* tz : {"", "UTC", "JST-9", "<+0530>-5:30"}) {
+    CAPTURE(tz);
+    config::Problems problems;
+    load(std::string("import: {job: j, roots: /x, tz: '") + tz + "'}\n", problems);
+    CHECK(config::to_string(problems) == "");
+  }
+}
+
 TEST_CASE("AgentConfig: the example of a followed file in README follows one") {
   std::ifstream file(LGR_SOURCE_DIR "/README.md");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
