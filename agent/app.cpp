@@ -24,6 +24,7 @@
 #include "common/base/logging.h"
 #include "common/io/descriptors.h"
 #include "common/line/line_memory.h"
+#include "common/net/listen_address.h"
 
 namespace logarithm::agent {
 namespace {
@@ -78,9 +79,10 @@ Status App::open() {
   spool.max_bytes = config_.spool.max_bytes;
   spool.segment_bytes = config_.spool.segment_bytes;
   spool.min_free = config_.spool.min_free;
-  LGR_TRY(spool_, file_thread_->run_and_wait([&](BlockingToken& token) {
-    return Spool::open(token, spool, files_, clock_);
-  }));
+  auto opened = file_thread_->run_and_wait(
+      [&](BlockingToken& token) { return Spool::open(token, spool, files_, clock_); });
+  if (!opened.ok()) return config_.origins.error("state_dir", opened.error());
+  spool_ = std::move(*opened);
 
   DiscoveryOptions discover;
   discover.proc_root = config_.proc_root;
@@ -145,7 +147,7 @@ void App::open_kernel_log() {
 
 void App::open_metrics() {
   if (config_.metrics == "off") return;
-  const auto address = parse_host_port(config_.metrics);
+  const auto address = net::parse_listen(config_.metrics);
   if (!address.ok()) return;  // validate() has said so
   metrics_handler_ = std::make_unique<MetricsHandler>([this] {
     return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()) +
@@ -158,7 +160,7 @@ void App::open_metrics() {
   auto server = net::HttpServer::listen(io_, options, *metrics_handler_);
   if (!server.ok()) {
     // Not worth the job's logs: another agent on this host may have the port.
-    LGR_WARN("no metrics error={}", server.error().to_string());
+    LGR_WARN("no metrics: {}", config_.origins.error("metrics", server.error()).message());
     return;
   }
   metrics_server_ = std::move(*server);

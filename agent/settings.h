@@ -29,7 +29,8 @@ struct Settings {
 // has what is wrong with the configuration (rules aside). Blocks.
 Result<Settings> load_settings(const CommandLine& line, config::Problems& problems);
 
-// The rules of a configuration; what is wrong in them goes to `problems`. Blocks.
+// The rules of a configuration; what is wrong in them, and with the files that it names, goes to
+// `problems`. Blocks.
 std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
                                           const RuleSet::Options& options = {});
 
