@@ -52,6 +52,18 @@ std::string agent_id(const std::string& host, const std::string& state_dir) {
   return host + "#" + to_text(hash_base(absolute)).substr(0, 8);
 }
 
+// As main() does at the start.
+void log_rule_problems(const std::vector<std::string>& problems) {
+  std::size_t told = 0;
+  for (const std::string& problem : problems) {
+    if (++told > Collector::kMostRuleProblems) break;
+    LGR_ERROR("left out of the rules, the others run: {}", problem);
+  }
+  if (told > Collector::kMostRuleProblems) {
+    LGR_ERROR("… and {} more: --check-config names them all", problems.size() - told + 1);
+  }
+}
+
 }  // namespace
 
 App::App(Settings settings, SettingsSource source)
@@ -230,6 +242,7 @@ asio::awaitable<Result<std::vector<std::string>>> App::take_configuration() {
   if (!loaded.ok()) co_return loaded.error();
   Reconfiguration change;
   change.rules = loaded->rules;
+  change.rule_problems = loaded->rule_problems;
   change.kernel_log = loaded->config.discover.kernel_log;
   change.processes = loaded->config.discover.processes;
   change.poll = loaded->config.discover.poll;
@@ -242,6 +255,7 @@ asio::awaitable<Result<std::vector<std::string>>> App::take_configuration() {
   };
   const Status applied = co_await file_thread_->run(std::move(apply));
   if (!applied.ok()) co_return applied.error();
+  log_rule_problems(loaded->rule_problems);
   std::vector<std::string> restart = needs_restart(config_, loaded->config);
   take_settings(std::move(*loaded));
   co_return restart;
@@ -261,7 +275,8 @@ asio::awaitable<void> App::reload() {
   Result<std::vector<std::string>> taken = co_await take_configuration();
   if (taken.ok()) {
     reloads_.note(Status(), std::move(*taken));
-    LGR_INFO("reloaded rules={} files={}", rules_->size(), config_.files.size());
+    LGR_INFO("reloaded rules={} files={} rule_problems={}", rules_->size(), config_.files.size(),
+             collector_->stats().rule_problems.load());
   } else {
     reloads_.note(taken.error(), {});
   }

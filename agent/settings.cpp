@@ -79,7 +79,6 @@ Result<Settings> reload_settings(const CommandLine& line) {
   config::Problems problems;
   LGR_TRY(Settings settings, load_settings(line, problems));
   std::string text = config::to_string(problems);
-  for (const std::string& problem : settings.rule_problems) text += problem + "\n";
   while (text.ends_with('\n')) text.pop_back();
   if (!text.empty()) return Error(ErrorCode::invalid, std::move(text));
   return settings;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -178,7 +179,7 @@ TEST_CASE("AgentConfig: the token is never printed") {
   CHECK(print_config(config).find("secret-token") == std::string::npos);
 }
 
-TEST_CASE("Reload: any mistake of the agent's files is an error, and nothing is taken in part") {
+TEST_CASE("Reload: a bad rule is left out and told, as at the start, and the others are taken") {
   const TempDir dir;
   CommandLine line;
   line.config = dir.file("agent.yaml");
@@ -192,15 +193,53 @@ TEST_CASE("Reload: any mistake of the agent's files is an error, and nothing is 
   REQUIRE(good.ok());
   CHECK(good->rules->size() > 1);
   CHECK(good->rule_problems.empty());
-  for (const char* bad : {"rules: [{name: x, match: '('}]", "rules: [", "- 3"}) {
-    CAPTURE(bad);
-    write("rules.yaml", bad);
-    CHECK(!reload_settings(line).ok());
+  const std::string fine = "rules:\n  - name: fine\n    match: 'a(?P<d>e)'\n    fields: {d: int}\n";
+  struct Bad {
+    std::string rules, told;
+    bool fine_runs;
+  };
+  for (const Bad& bad :
+       {Bad{fine + "  - {name: x, match: '('}\n", ":5: rules[1].match: ", true},
+        Bad{fine + "  - {name: x, match: 'a', wrong: 1}\n", ":5: rules[1].wrong: ", true},
+        Bad{fine + "  - {name: x, match: '(?P<a>b)(?P<a>c)'}\n", ":5: rules[1].match: ", true},
+        Bad{"rules: [", ":", false}, Bad{"- 3", ":1: rules: ", false}}) {
+    CAPTURE(bad.rules);
+    write("rules.yaml", bad.rules);
+    const auto again = reload_settings(line);
+    REQUIRE(again.ok());
+    std::string told;
+    for (const std::string& problem : again->rule_problems) told += problem + "\n";
+    CAPTURE(told);
+    CHECK(told.find(dir.file("rules.yaml") + bad.told) != std::string::npos);
+    const auto costs = again->rules->costs();
+    CHECK(again->rules->size() == good->rules->size() - (bad.fine_runs ? 0 : 1));
+    CHECK(std::any_of(costs.begin(), costs.end(),
+                      [](const RuleCost& cost) { return cost.name == "fine"; }) == bad.fine_runs);
     config::Problems problems;
-    const auto started = load_settings(line, problems);  // at the start such a rule is left out
+    const auto started = load_settings(line, problems);
     REQUIRE(started.ok());
     CHECK(problems.empty());
-    CHECK(!started->rule_problems.empty());
+    CHECK(started->rule_problems == again->rule_problems);
+    CHECK(started->rules->size() == again->rules->size());
+  }
+  std::filesystem::remove(dir.file("rules.yaml"));
+  const auto without = reload_settings(line);
+  REQUIRE(without.ok());
+  REQUIRE(without->rule_problems.size() == 1);
+  CHECK(without->rule_problems[0].starts_with(line.config + ":1: rules[0]: cannot read "));
+}
+
+TEST_CASE("Reload: any mistake of the configuration is an error, and nothing is taken in part") {
+  const TempDir dir;
+  CommandLine line;
+  line.config = dir.file("agent.yaml");
+  for (const char* bad : {"nonsense: 1", "spool: {max_bytes: lots}", "metrics: nowhere", "files: [",
+                          "import: {job: j, roots: /x, tz: Mars/Olympus}"}) {
+    CAPTURE(bad);
+    std::ofstream(line.config) << bad << "\n";
+    const auto refused = reload_settings(line);
+    REQUIRE(!refused.ok());
+    CHECK(refused.error().message().starts_with(line.config + ":"));
   }
 }
 
