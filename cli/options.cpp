@@ -29,6 +29,11 @@ Result<config::Problems> load_config(const std::string& file, Options& options) 
   return document.problems();
 }
 
+Status check_only_output(const Options& options, const std::string& verb, const std::string& own) {
+  if (!options.output_stated || options.output == own) return {};
+  return Error(ErrorCode::invalid, verb + " has no --output " + options.output);
+}
+
 std::string describe(const Options& options) {
   std::string out = "server: " + config::yaml_quote(options.server) + "\n";
   out += "token: " + config::yaml_quote(options.token.empty() ? "" : "***") + "\n";
