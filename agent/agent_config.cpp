@@ -1,11 +1,12 @@
 #include "agent/agent_config.h"
 
-#include <charconv>
-
 #include "agent/discover/path_shapes.h"
+#include "agent/discover/time_zone.h"
+#include "common/base/clock.h"
 #include "common/config/units.h"
 #include "common/config/yaml_node.h"
 #include "common/net/http.h"
+#include "common/net/listen_address.h"
 
 namespace logarithm::agent {
 namespace {
@@ -17,23 +18,13 @@ void check_path(const config::YamlNode& node, const std::string& path) {
   }
 }
 
-}  // namespace
-
-Result<HostPort> parse_host_port(const std::string& text) {
-  const Error bad(ErrorCode::invalid, "not host:port: " + text);
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) return bad;
-  HostPort out;
-  out.host = text.substr(0, colon);
-  if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']') {
-    out.host = out.host.substr(1, out.host.size() - 2);
-  }
-  if (out.host == "localhost") out.host = "127.0.0.1";
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data() + colon + 1, end, out.port);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return bad;
-  return out;
+void check_zone(const config::YamlNode& node, const std::string& tz) {
+  if (tz.empty()) return;
+  const auto problem = time_zone_problem(tz, SystemClock().wall_now());
+  if (problem) node.problem_at("tz", *problem);
 }
+
+}  // namespace
 
 Status load_config(const std::string& file, AgentConfig& config, config::Problems& problems) {
   LGR_TRY(config::YamlDocument document, config::YamlDocument::load_file(file));
@@ -65,6 +56,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     import.path = node.string("path", "");
     check_path(node, import.path);
     import.tz = node.string("tz", "");
+    check_zone(node, import.tz);
     config.import = std::move(import);
     config.discover.processes = config.discover.runs = false;
     config.discover.kernel_log = false;
@@ -92,14 +84,15 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
   }
   config.rules = root.strings("rules");
   root.finish();
+  config.origins.read(file, document.lines());
   problems.insert(problems.end(), document.problems().begin(), document.problems().end());
   return {};
 }
 
-config::Problems validate(const AgentConfig& config, const std::string& file) {
+config::Problems validate(const AgentConfig& config) {
   config::Problems out;
-  const auto note = [&](std::string path, std::string what) {
-    out.push_back(config::Problem{file, 0, std::move(path), std::move(what)});
+  const auto note = [&](const std::string& key, std::string what) {
+    out.push_back(config.origins.problem(key, std::move(what)));
   };
   const auto url = net::parse_url(config.aggregator);
   if (!url.ok()) {
@@ -110,12 +103,17 @@ config::Problems validate(const AgentConfig& config, const std::string& file) {
   if (config.state_dir.empty()) note("state_dir", "must not be empty");
   if (config.proc_root.empty()) note("proc_root", "must not be empty");
   if (config.metrics != "off") {
-    const auto metrics = parse_host_port(config.metrics);
+    const auto metrics = net::parse_listen(config.metrics);
     if (!metrics.ok()) note("metrics", metrics.error().message() + "; or off");
   }
   if (config.spool.max_bytes < 4 * config.spool.segment_bytes) {
-    note("spool.max_bytes", "must be at least four times spool.segment_bytes (" +
-                                config::format_size(config.spool.segment_bytes) + ")");
+    // Whichever was given is the one to change.
+    const bool whole = config.origins.has("spool.max_bytes");
+    note(whole ? "spool.max_bytes" : "spool.segment_bytes",
+         whole ? "must be at least four times spool.segment_bytes (" +
+                     config::format_size(config.spool.segment_bytes) + ")"
+               : "must be at most a quarter of spool.max_bytes (" +
+                     config::format_size(config.spool.max_bytes) + ")");
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include "agent/ports/follow_target.h"
 #include "common/base/log_threshold.h"
 #include "common/base/result.h"
+#include "common/config/origins.h"
 #include "common/config/problems.h"
 
 namespace logarithm::agent {
@@ -48,22 +49,16 @@ struct AgentConfig {
     std::string tz;    // zone of times without one
   };
   std::optional<Import> import;
-};
 
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
+  config::Origins origins;  // where each of these was given
 };
-// "127.0.0.1:7401", "[::1]:0".
-Result<HostPort> parse_host_port(const std::string& text);
 
 // Reads a file over `config`. Error: unreadable or not YAML; else `problems` has what is wrong in
 // it. Blocks; for main().
 Status load_config(const std::string& file, AgentConfig& config, config::Problems& problems);
 
-// What is wrong with the whole, after the command line was put over the file. `file` names where to
-// look in the messages.
-config::Problems validate(const AgentConfig& config, const std::string& file);
+// What is wrong with the whole, after the command line was put over the file.
+config::Problems validate(const AgentConfig& config);
 
 // The effective configuration as YAML that load_config() reads; the token is masked.
 std::string print_config(const AgentConfig& config);

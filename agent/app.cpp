@@ -19,12 +19,12 @@
 #include <utility>
 
 #include "agent/discover/own_names.h"
-#include "agent/discover/time_zone.h"
 #include "common/async/service_watchdog.h"
 #include "common/base/log_threshold.h"
 #include "common/base/logging.h"
 #include "common/io/descriptors.h"
 #include "common/line/line_memory.h"
+#include "common/net/listen_address.h"
 
 namespace logarithm::agent {
 namespace {
@@ -50,6 +50,18 @@ std::string agent_id(const std::string& host, const std::string& state_dir) {
   std::error_code ignored;
   const std::string absolute = std::filesystem::absolute(state_dir, ignored).string();
   return host + "#" + to_text(hash_base(absolute)).substr(0, 8);
+}
+
+// As main() does at the start.
+void log_rule_problems(const std::vector<std::string>& problems) {
+  std::size_t told = 0;
+  for (const std::string& problem : problems) {
+    if (++told > Collector::kMostRuleProblems) break;
+    LGR_ERROR("left out of the rules, the others run: {}", problem);
+  }
+  if (told > Collector::kMostRuleProblems) {
+    LGR_ERROR("… and {} more: --check-config names them all", problems.size() - told + 1);
+  }
 }
 
 }  // namespace
@@ -79,9 +91,10 @@ Status App::open() {
   spool.max_bytes = config_.spool.max_bytes;
   spool.segment_bytes = config_.spool.segment_bytes;
   spool.min_free = config_.spool.min_free;
-  LGR_TRY(spool_, file_thread_->run_and_wait([&](BlockingToken& token) {
-    return Spool::open(token, spool, files_, clock_);
-  }));
+  auto opened = file_thread_->run_and_wait(
+      [&](BlockingToken& token) { return Spool::open(token, spool, files_, clock_); });
+  if (!opened.ok()) return config_.origins.error("state_dir", opened.error());
+  spool_ = std::move(*opened);
 
   DiscoveryOptions discover;
   discover.proc_root = config_.proc_root;
@@ -96,11 +109,6 @@ Status App::open() {
     import.roots = config_.import->roots;
     import.path = config_.import->path;
     import.tz = config_.import->tz;
-    if (!import.tz.empty() && !file_thread_->run_and_wait([&](BlockingToken& token) {
-          return utc_offset_minutes(token, import.tz, clock_.wall_now());
-        })) {
-      return Error(ErrorCode::invalid, "import.tz: unknown time zone " + import.tz);
-    }
     discover.import = std::move(import);
   }
   LGR_TRY(discovery_, Discovery::make(std::move(discover)));
@@ -152,7 +160,7 @@ void App::open_kernel_log() {
 
 void App::open_metrics() {
   if (config_.metrics == "off") return;
-  const auto address = parse_host_port(config_.metrics);
+  const auto address = net::parse_listen(config_.metrics);
   if (!address.ok()) return;  // validate() has said so
   metrics_handler_ = std::make_unique<MetricsHandler>([this] {
     return metrics_text(collector_->stats(), spool_->stats(), uplink_->stats()) +
@@ -165,7 +173,7 @@ void App::open_metrics() {
   auto server = net::HttpServer::listen(io_, options, *metrics_handler_);
   if (!server.ok()) {
     // Not worth the job's logs: another agent on this host may have the port.
-    LGR_WARN("no metrics error={}", server.error().to_string());
+    LGR_WARN("no metrics: {}", config_.origins.error("metrics", server.error()).message());
     return;
   }
   metrics_server_ = std::move(*server);
@@ -235,6 +243,7 @@ asio::awaitable<Result<std::vector<std::string>>> App::take_configuration() {
   if (!loaded.ok()) co_return loaded.error();
   Reconfiguration change;
   change.rules = loaded->rules;
+  change.rule_problems = loaded->rule_problems;
   change.kernel_log = loaded->config.discover.kernel_log;
   change.processes = loaded->config.discover.processes;
   change.poll = loaded->config.discover.poll;
@@ -247,6 +256,7 @@ asio::awaitable<Result<std::vector<std::string>>> App::take_configuration() {
   };
   const Status applied = co_await file_thread_->run(std::move(apply));
   if (!applied.ok()) co_return applied.error();
+  log_rule_problems(loaded->rule_problems);
   std::vector<std::string> restart = needs_restart(config_, loaded->config);
   take_settings(std::move(*loaded));
   co_return restart;
@@ -266,7 +276,8 @@ asio::awaitable<void> App::reload() {
   Result<std::vector<std::string>> taken = co_await take_configuration();
   if (taken.ok()) {
     reloads_.note(Status(), std::move(*taken));
-    LGR_INFO("reloaded rules={} files={}", rules_->size(), config_.files.size());
+    LGR_INFO("reloaded rules={} files={} rule_problems={}", rules_->size(), config_.files.size(),
+             collector_->stats().rule_problems.load());
   } else {
     reloads_.note(taken.error(), {});
   }

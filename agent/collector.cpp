@@ -101,13 +101,23 @@ void Collector::read_files(BlockingToken& token, TurnReport& report) {
   report.more = false;
 }
 
+void Collector::set_rule_problems(std::vector<std::string> problems) {
+  stats_.rule_problems = problems.size();
+  if (problems.size() > kMostRuleProblems) {
+    const std::size_t more = problems.size() - kMostRuleProblems;
+    problems.resize(kMostRuleProblems);
+    problems.push_back("… and " + std::to_string(more) + " more: --check-config names them all");
+  }
+  rule_problems_ = std::move(problems);
+}
+
 Status Collector::reconfigure(BlockingToken&, const Reconfiguration& change) {
   LGR_CHECK(discovery_.reconfigure(change.processes, change.files));
   follower_.set_rules(*change.rules);
   if (kernel_ != nullptr) kernel_->set_rules(*change.rules);
   kernel_enabled_ = change.kernel_log;
   rules_ = change.rules;  // the former ones have no reader any more
-  rule_problems_.clear();
+  set_rule_problems(change.rule_problems);
   spool_.set_limits(change.spool_max_bytes, change.spool_segment_bytes, change.spool_min_free);
   discover_poll_ = change.poll;
   next_discover_ = {};

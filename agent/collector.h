@@ -26,6 +26,7 @@ struct CollectorStats {
   std::atomic<std::uint64_t> targets{0}, not_captured{0};  // files to follow, and what is none
   std::atomic<std::uint64_t> kernel_records{0}, kernel_overwritten{0};
   std::atomic<std::uint64_t> store_lost_bytes{0}, refilled_bytes{0};
+  std::atomic<std::uint64_t> rule_problems{0};  // of the rules in force: what disabled some
 };
 
 struct TurnReport {
@@ -37,6 +38,7 @@ struct TurnReport {
 // What a reload may change at run time.
 struct Reconfiguration {
   std::shared_ptr<const RuleSet> rules;
+  std::vector<std::string> rule_problems;  // see Collector::set_rule_problems()
   bool processes = true, kernel_log = true;
   std::chrono::nanoseconds poll{0};
   std::vector<FilePattern> files;
@@ -66,10 +68,10 @@ class Collector final : public HeartbeatSource {
   }
   const std::vector<wire::NotCaptured>& not_captured() const { return not_captured_; }
   const CollectorStats& stats() const { return stats_; }
-  // Rules that were refused, for the heartbeats. Before the first turn.
-  void set_rule_problems(std::vector<std::string> problems) {
-    rule_problems_ = std::move(problems);
-  }
+  // Why rules are disabled, for the heartbeats: they travel with each, so at most kMostRuleProblems
+  // of them, and how many more there are. Between two turns.
+  static constexpr std::size_t kMostRuleProblems = 50;
+  void set_rule_problems(std::vector<std::string> problems);
 
  private:
   void discover(BlockingToken& token);

@@ -30,6 +30,7 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   put(out, "lag_bytes", "gauge", collector.lag_bytes);
   put(out, "waiting_files", "gauge", collector.waiting);
   put(out, "not_captured", "gauge", collector.not_captured);
+  put(out, "rule_problems", "gauge", collector.rule_problems);
   put(out, "kernel_records_total", "counter", collector.kernel_records);
   put(out, "kernel_overwritten_total", "counter", collector.kernel_overwritten);
   put(out, "gaps_total", "counter", collector.gaps);

@@ -1,6 +1,8 @@
 #include "agent/settings.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -8,18 +10,34 @@
 
 namespace logarithm::agent {
 
+namespace {
+
+Result<std::string> read_text(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return errno_error(EISDIR, path);
+  errno = 0;
+  const std::ifstream file(path, std::ios::binary);
+  if (!file) return errno_error(errno != 0 ? errno : EIO, path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad() || text.bad()) return errno_error(EIO, path);
+  return text.str();
+}
+
+}  // namespace
+
 std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
                                           const RuleSet::Options& options) {
   std::vector<RuleSet::Source> sources = RuleSet::shipped();
-  for (const std::string& path : config.rules) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) {
-      problems.push_back(config::Problem{path, 0, "", "cannot be read"});
+  for (std::size_t i = 0; i < config.rules.size(); ++i) {
+    auto text = read_text(config.rules[i]);
+    if (text.ok()) {
+      sources.push_back({config.rules[i], std::move(*text)});
       continue;
     }
-    sources.push_back({path, text.str()});
+    problems.push_back(config.origins.problem(
+        "rules[" + std::to_string(i) + "]",
+        "cannot read " + text.error().message() + "; put the file there, or take it out"));
   }
   std::vector<RuleProblem> refused;
   auto rules = RuleSet::build(sources, refused, options);
@@ -34,13 +52,19 @@ Result<Settings> load_settings(const CommandLine& line, config::Problems& proble
   Settings out;
   AgentConfig& config = out.config;
   if (!line.config.empty()) LGR_CHECK(load_config(line.config, config, problems));
-  if (!line.aggregator.empty()) config.aggregator = line.aggregator;
-  if (!line.state_dir.empty()) config.state_dir = line.state_dir;
-  if (!line.proc_root.empty()) config.proc_root = line.proc_root;
-  if (!line.metrics.empty()) config.metrics = line.metrics;
+  const auto take = [&](const char* key, const char* option, const std::string& stated,
+                        std::string& value) {
+    if (stated.empty()) return;
+    value = stated;
+    config.origins.state(key, option);
+  };
+  take("aggregator", "--aggregator", line.aggregator, config.aggregator);
+  take("state_dir", "--state-dir", line.state_dir, config.state_dir);
+  take("proc_root", "--proc-root", line.proc_root, config.proc_root);
+  take("metrics", "--metrics", line.metrics, config.metrics);
   if (line.once) config.once = true;
   if (line.verbose) config.log_level = LogThreshold::debug;
-  const auto more = validate(config, line.config.empty() ? "command line" : line.config);
+  const auto more = validate(config);
   problems.insert(problems.end(), more.begin(), more.end());
   config::Problems refused;
   out.rules = load_rules(config, refused);
@@ -55,7 +79,6 @@ Result<Settings> reload_settings(const CommandLine& line) {
   config::Problems problems;
   LGR_TRY(Settings settings, load_settings(line, problems));
   std::string text = config::to_string(problems);
-  for (const std::string& problem : settings.rule_problems) text += problem + "\n";
   while (text.ends_with('\n')) text.pop_back();
   if (!text.empty()) return Error(ErrorCode::invalid, std::move(text));
   return settings;

@@ -29,11 +29,13 @@ struct Settings {
 // has what is wrong with the configuration (rules aside). Blocks.
 Result<Settings> load_settings(const CommandLine& line, config::Problems& problems);
 
-// The rules of a configuration; what is wrong in them goes to `problems`. Blocks.
+// The rules of a configuration; what is wrong in them, and with the files that it names, goes to
+// `problems`. Blocks.
 std::shared_ptr<const RuleSet> load_rules(const AgentConfig& config, config::Problems& problems,
                                           const RuleSet::Options& options = {});
 
-// The same for a reload, where any mistake is an Error with all of them: what runs stays.
+// The same for a reload, where any mistake of the configuration is an Error with all of them: what
+// runs stays. A bad rule is no such mistake: as at the start it is left out, and the others run.
 Result<Settings> reload_settings(const CommandLine& line);
 
 // Reads the configuration again; called on a thread that may block.

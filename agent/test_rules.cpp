@@ -72,6 +72,9 @@ int test_rules(const std::vector<std::string>& files, std::istream& in, std::ost
                std::ostream& errors) {
   AgentConfig config;
   config.rules = files;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    config.origins.state("rules[" + std::to_string(i) + "]", "RULES");
+  }
   config::Problems problems;
   RuleSet::Options options;
   options.sample_every = 1;

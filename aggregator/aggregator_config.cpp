@@ -1,32 +1,13 @@
 #include "aggregator/aggregator_config.h"
 
-#include <charconv>
-#include <set>
+#include <filesystem>
+#include <map>
 
 #include "common/config/units.h"
 #include "common/config/yaml_node.h"
+#include "common/net/listen_address.h"
 
 namespace logarithm::aggregator {
-
-Result<ListenAddress> parse_listen(const std::string& text) {
-  const Error bad(ErrorCode::invalid, "not host:port: " + text);
-  ListenAddress out;
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return bad;
-  out.host = text.substr(0, colon);
-  if (out.host.front() == '[' && out.host.back() == ']') {
-    out.host = out.host.substr(1, out.host.size() - 2);
-  } else if (out.host.find(':') != std::string::npos) {
-    return Error(ErrorCode::invalid, "an IPv6 address needs brackets: " + text);
-  }
-  if (out.host == "localhost") out.host = "127.0.0.1";
-  const std::string port = text.substr(colon + 1);
-  const char* end = port.data() + port.size();
-  auto [stop, problem] = std::from_chars(port.data(), end, out.port);
-  if (port.empty() || problem != std::errc{} || stop != end || out.host.empty()) return bad;
-  out.loopback = out.host.starts_with("127.") || out.host == "::1";
-  return out;
-}
 
 Status load_config(const std::string& file, AggregatorConfig& config, config::Problems& problems) {
   LGR_TRY(config::YamlDocument document, config::YamlDocument::load_file(file));
@@ -60,16 +41,17 @@ Status load_config(const std::string& file, AggregatorConfig& config, config::Pr
                                         {"debug", "info", "warning", "error"});
   config.log_level = parse_log_threshold(level).value_or(config.log_level);
   root.finish();
+  config.origins.read(file, document.lines());
   problems.insert(problems.end(), document.problems().begin(), document.problems().end());
   return {};
 }
 
-config::Problems validate(const AggregatorConfig& config, const std::string& file) {
+config::Problems validate(const AggregatorConfig& config) {
   config::Problems out;
-  const auto note = [&](std::string path, std::string what) {
-    out.push_back(config::Problem{file, 0, std::move(path), std::move(what)});
+  const auto note = [&](const std::string& key, std::string what) {
+    out.push_back(config.origins.problem(key, std::move(what)));
   };
-  auto listen = parse_listen(config.listen);
+  const auto listen = net::parse_listen(config.listen);
   if (!listen.ok()) {
     note("listen", listen.error().message());
   } else if (!listen->loopback && config.tokens.empty()) {
@@ -78,9 +60,18 @@ config::Problems validate(const AggregatorConfig& config, const std::string& fil
                        "tokens, or listen on 127.0.0.1");
   }
   if (config.data_dir.empty()) note("data_dir", "must not be empty");
-  std::set<std::string> seen;
-  for (const TokenGrant& grant : config.tokens) {
-    if (!seen.insert(grant.token).second) note("tokens", "a token appears twice");
+  const std::filesystem::path place = std::filesystem::path(config.ready_file).parent_path();
+  std::error_code unknown;
+  if (!place.empty() && !std::filesystem::is_directory(place, unknown)) {
+    note("ready_file", "there is no directory " + place.string() +
+                           ": create it, or name a file in one that there is");
+  }
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < config.tokens.size(); ++i) {
+    const auto [first, fresh] = seen.emplace(config.tokens[i].token, i);
+    if (fresh) continue;
+    note("tokens[" + std::to_string(i) + "].token",
+         "is that of tokens[" + std::to_string(first->second) + "], too: each needs its own");
   }
   return out;
 }

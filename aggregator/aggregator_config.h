@@ -9,6 +9,7 @@
 #include "aggregator/store/retention.h"
 #include "common/base/log_threshold.h"
 #include "common/base/result.h"
+#include "common/config/origins.h"
 #include "common/config/problems.h"
 
 namespace logarithm::aggregator {
@@ -34,23 +35,16 @@ struct AggregatorConfig {
 
   RetentionLimits retention;  // nothing is unlinked by default
   LogThreshold log_level = LogThreshold::info;
-};
 
-struct ListenAddress {
-  std::string host;
-  std::uint16_t port = 0;
-  bool loopback = false;
+  config::Origins origins;  // where each of these was given
 };
-// "127.0.0.1:7400", "[::1]:0", "localhost:7400".
-Result<ListenAddress> parse_listen(const std::string& text);
 
 // Reads a file over `config`. Error: unreadable or not YAML; else `problems` has what is wrong in
 // it. Blocks; for main().
 Status load_config(const std::string& file, AggregatorConfig& config, config::Problems& problems);
 
-// What is wrong with the whole, after the command line was put over the file. `file` names where to
-// look in the messages.
-config::Problems validate(const AggregatorConfig& config, const std::string& file);
+// What is wrong with the whole, after the command line was put over the file. Blocks.
+config::Problems validate(const AggregatorConfig& config);
 
 // The effective configuration as YAML that load_config() reads; tokens are masked.
 std::string print_config(const AggregatorConfig& config);

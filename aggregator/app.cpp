@@ -16,6 +16,7 @@
 #include "common/async/service_watchdog.h"
 #include "common/base/log_threshold.h"
 #include "common/base/logging.h"
+#include "common/net/listen_address.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -38,8 +39,9 @@ std::chrono::nanoseconds from_seconds(double seconds) {
 }  // namespace
 
 Result<std::unique_ptr<App>> App::make(AggregatorConfig config, SettingsSource source) {
-  LGR_TRY(DataLock lock, DataLock::take(config.data_dir));
-  std::unique_ptr<App> app(new App(std::move(config), std::move(source), std::move(lock)));
+  auto lock = DataLock::take(config.data_dir);
+  if (!lock.ok()) return config.origins.error("data_dir", lock.error());
+  std::unique_ptr<App> app(new App(std::move(config), std::move(source), std::move(*lock)));
   LGR_CHECK(app->open());
   return app;
 }
@@ -69,7 +71,10 @@ Status App::open() {
   options.retention = config_.retention;
   auto opened = upkeep_->run_and_wait(
       [&](BlockingToken& token) { return SqliteStorage::open(token, options, clock_); });
-  if (!opened.ok()) return opened.error().with_context("open " + config_.data_dir);
+  if (!opened.ok()) {
+    return config_.origins.error("data_dir",
+                                 opened.error().with_context("open " + config_.data_dir));
+  }
   storage_ = std::move(opened).value();
   auto lists = upkeep_->run_and_wait([&](BlockingToken& token) {
     return SuppressionStore::open(token, config_.data_dir + "/suppressions.json");
@@ -105,11 +110,13 @@ Status App::open() {
   api_->set_more_metrics([this](std::string& out) { write_metrics(out); });
   api_->set_more_status([this](JsonWriter& out) { write_reloads(reloads_, out); });
 
-  LGR_TRY(ListenAddress listen, parse_listen(config_.listen));
+  LGR_TRY(net::ListenAddress listen, net::parse_listen(config_.listen));
   net::HttpServerOptions http;
   http.address = listen.host;
   http.port = listen.port;
-  LGR_TRY(server_, net::HttpServer::listen(io_, http, *api_));
+  auto server = net::HttpServer::listen(io_, http, *api_);
+  if (!server.ok()) return config_.origins.error("listen", server.error());
+  server_ = std::move(*server);
   tasks_ = std::make_unique<TaskGroup>(io_.get_executor());
   return {};
 }
@@ -134,7 +141,10 @@ std::string App::address() const {
 Status App::run() {
   std::signal(SIGPIPE, SIG_IGN);
   set_log_threshold(config_.log_level);
-  if (!config_.ready_file.empty()) LGR_CHECK(write_ready_file(config_.ready_file, address()));
+  if (!config_.ready_file.empty()) {
+    const Status written = write_ready_file(config_.ready_file, address());
+    if (!written.ok()) return config_.origins.error("ready_file", written.error());
+  }
   tasks_->spawn("signals", watch_signals());
   reload_signals_ =
       std::make_unique<ReloadSignals>(io_, *tasks_, service_, clock_, [this] { return reload(); });

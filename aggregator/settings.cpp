@@ -9,10 +9,16 @@ namespace logarithm::aggregator {
 Result<AggregatorConfig> load_settings(const CommandLine& line, config::Problems& problems) {
   AggregatorConfig config;
   if (!line.config.empty()) LGR_CHECK(load_config(line.config, config, problems));
-  if (!line.listen.empty()) config.listen = line.listen;
-  if (!line.data_dir.empty()) config.data_dir = line.data_dir;
-  if (!line.ready_file.empty()) config.ready_file = line.ready_file;
-  const auto more = validate(config, line.config.empty() ? "command line" : line.config);
+  const auto take = [&](const char* key, const char* option, const std::string& stated,
+                        std::string& value) {
+    if (stated.empty()) return;
+    value = stated;
+    config.origins.state(key, option);
+  };
+  take("listen", "--listen", line.listen, config.listen);
+  take("data_dir", "--data-dir", line.data_dir, config.data_dir);
+  take("ready_file", "--ready-file", line.ready_file, config.ready_file);
+  const auto more = validate(config);
   problems.insert(problems.end(), more.begin(), more.end());
   return config;
 }

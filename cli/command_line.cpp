@@ -93,6 +93,7 @@ int run_command_line(std::vector<std::string> arguments, Options surroundings) {
 
   const int parsed = parse(app, std::move(arguments));
   if (parsed != kExitOk) return parsed < 0 ? kExitOk : parsed;
+  options.output_stated = globals.output->count() != 0;
   if (const int wrong = apply_config(globals, options); wrong != kExitOk) return wrong;
   const auto url = net::parse_url(options.server);
   if (!url.ok()) return usage(Error(ErrorCode::invalid, "--server: " + url.error().message()));

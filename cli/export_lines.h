@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/api_client.h"
@@ -7,11 +8,16 @@
 
 namespace logarithm::cli {
 
-// Writes all lines of `path` that `params` pick to stdout as NDJSON, the oldest first, page by page
-// from `cursor` (empty: the start). A page is written when all of it has come, so that after a
-// failure the cursor in the message goes on exactly behind what was written. Returns the exit
-// status.
-int export_lines(ApiClient& api, const std::string& path, const Params& params, std::string cursor,
+struct ExportPaging {
+  std::string direction = "forward";
+  std::string cursor;       // empty: from the start
+  std::uint64_t limit = 0;  // of lines; 0: all
+};
+
+// Writes the lines of `path` that `params` pick to stdout as NDJSON, page by page. A page is
+// written when all of it has come, so that after a failure, or at the limit, the cursor in the
+// message goes on exactly behind what was written. Returns the exit status.
+int export_lines(ApiClient& api, const std::string& path, const Params& params, ExportPaging paging,
                  const Options& options);
 
 }  // namespace logarithm::cli

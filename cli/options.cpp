@@ -20,9 +20,18 @@ Result<config::Problems> load_config(const std::string& file, Options& options) 
   options.token = root.string("token", options.token);
   options.output = root.choice("output", options.output, {"text", "json", "ndjson", "raw"});
   const auto url = net::parse_url(options.server);
-  if (!url.ok()) root.problem_at("server", url.error().message());
+  if (!url.ok()) {
+    root.problem_at("server", url.error().message());
+  } else if (url->scheme != "http") {
+    root.problem_at("server", "must be an http:// URL: " + options.server);
+  }
   root.finish();
   return document.problems();
+}
+
+Status check_only_output(const Options& options, const std::string& verb, const std::string& own) {
+  if (!options.output_stated || options.output == own) return {};
+  return Error(ErrorCode::invalid, verb + " has no --output " + options.output);
 }
 
 std::string describe(const Options& options) {

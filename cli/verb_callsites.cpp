@@ -105,6 +105,9 @@ class CallsitesVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
+    if (by_rank_ && *output == Output::raw) {
+      return usage(Error(ErrorCode::invalid, "--output raw gives names alone, without --by-rank"));
+    }
     auto words = bind_job(files_, {first_, second_}, job_);
     if (!words.ok()) return usage(words.error());
     if (words->size() > 1) {

@@ -34,9 +34,10 @@ class CompareVerb final : public Verb {
                      "Compare with another attempt: what ranks print otherwise than then")
         ->check(CLI::Range(0, 1'000'000));
     app_->add_option("--against-job", against_job_, "Compare with a run of another job");
-    app_->add_flag("--first-only", first_only_,
-                   "Only where ranks first diverge: from hashes, without reading the lines before");
-    app_->add_flag("--consensus", consensus_, "Show what the ranks agree on, too");
+    auto* first = app_->add_flag(
+        "--first-only", first_only_,
+        "Only where ranks first diverge: from hashes, without reading the lines before");
+    app_->add_flag("--consensus", consensus_, "Show what the ranks agree on, too")->excludes(first);
     filters_.add_to(*app_);
     files_.add_to(*app_);
   }
@@ -45,6 +46,9 @@ class CompareVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
+    if (consensus_ && (*output == Output::ndjson || *output == Output::raw)) {
+      return usage(Error(ErrorCode::invalid, "--consensus goes with --output text or json"));
+    }
     auto words = bind_job(files_, {first_, second_}, job_);
     if (!words.ok()) return usage(words.error());
     if (words->size() > 1) {

@@ -28,6 +28,10 @@ class ContextVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
+    if (ids_ && *output == Output::raw) {
+      return usage(
+          Error(ErrorCode::invalid, "--output raw gives the bytes of lines, without --ids"));
+    }
     std::vector<std::string> positionals;
     if (!id_.empty()) positionals.push_back(id_);
     if (Status fits = files_.check(); !fits.ok()) return usage(fits.error());

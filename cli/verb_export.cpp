@@ -17,8 +17,13 @@ class ExportVerb final : public Verb {
     app_->add_option("JOB", job_, "The job (not with --files)");
     app_->add_option("LOGQL", logql_, "LogQL, as for `query`");
     filters_.add_to(*app_);
+    app_->add_option("--limit", paging_.limit, "NDJSON: at most this many lines")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53));
+    app_->add_option("--direction", paging_.direction,
+                     "NDJSON: forward, the oldest first (default), or backward")
+        ->check(CLI::IsMember({"forward", "backward"}));
     app_->add_option("--to", to_, "With --output raw: a directory, one byte-equal file per stream");
-    app_->add_option("--cursor", cursor_, "NDJSON: go on where a broken export stopped");
+    app_->add_option("--cursor", paging_.cursor, "NDJSON: go on where an export stopped");
     files_.add_to(*app_);
   }
   bool chosen() const override { return app_->parsed(); }
@@ -28,11 +33,11 @@ class ExportVerb final : public Verb {
     if (!output.ok()) return usage(output.error());
     if (Status bound = bind_positionals(); !bound.ok()) return usage(bound.error());
     const bool raw = *output == Output::raw || !to_.empty();
-    if (*output == Output::json) {
-      return usage(Error(ErrorCode::invalid, "export writes ndjson or raw"));
-    }
-    if (raw && !cursor_.empty()) {
-      return usage(Error(ErrorCode::invalid, "--cursor goes with ndjson, not with raw"));
+    if (Status fits = check_output(*output, options); !fits.ok()) return usage(fits.error());
+    for (const char* option : {"--cursor", "--limit", "--direction"}) {
+      if (!raw || app_->count(option) == 0) continue;
+      return usage(Error(ErrorCode::invalid,
+                         std::string(option) + " goes with ndjson: raw gives whole streams"));
     }
     auto params = raw ? filters_.stream_params() : filters_.params();
     if (!params.ok()) return usage(params.error());
@@ -46,10 +51,22 @@ class ExportVerb final : public Verb {
     if (!source.ok()) return fail(source.error());
     const std::string job = files_.used() ? source->job : job_;
     if (raw) return export_raw(source->api, job, filters_, *params, to_, options);
-    return export_lines(source->api, job_path(job, "lines"), *params, cursor_, options);
+    return export_lines(source->api, job_path(job, "lines"), *params, paging_, options);
   }
 
  private:
+  // What the configuration says for all verbs need not fit here; what the command says must.
+  Status check_output(Output output, const Options& options) const {
+    if (!options.output_stated) return {};
+    if (output == Output::json || output == Output::text) {
+      return Error(ErrorCode::invalid, "export writes ndjson or raw");
+    }
+    if (!to_.empty() && output != Output::raw) {
+      return Error(ErrorCode::invalid, "--to writes the bytes of streams: --output raw");
+    }
+    return {};
+  }
+
   Status bind_positionals() {
     std::vector<std::string> positionals;
     if (!job_.empty()) positionals.push_back(job_);
@@ -67,7 +84,8 @@ class ExportVerb final : public Verb {
   }
 
   CLI::App* app_ = nullptr;
-  std::string job_, logql_, to_, cursor_;
+  std::string job_, logql_, to_;
+  ExportPaging paging_;
   Filters filters_;
   FileOptions files_;
 };

@@ -40,7 +40,9 @@ class HideVerb final : public Verb {
   void add_to(CLI::App& root) override {
     app_ = add_verb(root, "hide", "Saved lists of what to leave out of answers (--hide NAME)");
     app_->add_option("JOB", job_, "The job")->required();
-    app_->add_option("NAME", name_, "The list; without it all lists are shown");
+    app_->add_option(
+        "NAME", name_,
+        "The list; without it all lists are shown (with --all-jobs those of the tenant)");
     const auto repeated = [&](const char* flag, std::vector<std::string>& into, const char* help) {
       app_->add_option(flag, into, help)->allow_extra_args(false);
     };
@@ -64,6 +66,11 @@ class HideVerb final : public Verb {
       return usage(Error(ErrorCode::invalid,
                          "say what NAME hides (--callsite, --template, --text, --noise), or "
                          "--delete"));
+    }
+    if (!name_.empty()) {
+      // It says nothing when all went well.
+      const Status fits = check_only_output(options, "hide with a NAME", "text");
+      if (!fits.ok()) return usage(fits.error());
     }
     auto source = open_source(runner, options, FileOptions());
     if (!source.ok()) return fail(source.error());
@@ -92,7 +99,7 @@ class HideVerb final : public Verb {
   }
 
   int show(ApiClient& api, Output output) const {
-    auto body = api.get(job_path(job_, "suppressions"), {});
+    auto body = api.get(path(), {});
     if (!body.ok()) return fail(body.error());
     auto answer = parse_answer(*body, "suppressions");
     if (!answer.ok()) return fail(answer.error());

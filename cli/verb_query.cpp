@@ -31,6 +31,10 @@ class QueryVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
+    if (ids_ && *output == Output::raw) {
+      return usage(
+          Error(ErrorCode::invalid, "--output raw gives the bytes of lines, without --ids"));
+    }
     if (Status bound = bind_positionals(); !bound.ok()) return usage(bound.error());
     auto params = filters_.params();
     if (!params.ok()) return usage(params.error());

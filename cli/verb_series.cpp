@@ -24,9 +24,11 @@ class SeriesVerb final : public Verb {
     app_->add_option("METRIC", second_, "A field that rules mark as a point");
     app_->add_option("LOGQL", third_, "Only from lines that fulfil it");
     app_->add_flag("--plot", plot_, "Draw the means in the terminal; NaN is marked");
-    app_->add_option("--buckets", buckets_, "At most this many buckets of iterations")
-        ->check(CLI::Range(1, 10000));
+    auto* buckets =
+        app_->add_option("--buckets", buckets_, "At most this many buckets of iterations")
+            ->check(CLI::Range(1, 10000));
     app_->add_option("--step", step_, "Iterations of a bucket (default: as --buckets needs)")
+        ->excludes(buckets)
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
     filters_.add_to(*app_);
     files_.add_to(*app_);
@@ -36,6 +38,7 @@ class SeriesVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
+    if (plot_ && !options.output_stated) *output = Output::text;
     if (plot_ && *output != Output::text) {
       return usage(Error(ErrorCode::invalid, "--plot goes with --output text"));
     }

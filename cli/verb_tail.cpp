@@ -34,6 +34,10 @@ class TailVerb final : public Verb {
     app_->add_option("JOB", job_, "The job");
     app_->add_option("LOGQL", filters_.logql, "LogQL: '{rank=\"2\"} |= \"grad_norm\"'");
     filters_.add_to(*app_);
+    app_->add_option("--limit", limit_, "End after this many lines (text, ndjson, raw)")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53));
+    app_->add_option("--direction", direction_, "forward: lines come in their order")
+        ->check(CLI::IsMember({"forward", "backward"}));
     app_->add_flag("--ids", ids_, "Show each line's id, for `context`");
     app_->add_option("--max-behind", max_behind_,
                      "When this far behind the job, skip to the newest lines and say how many "
@@ -50,12 +54,25 @@ class TailVerb final : public Verb {
   int run(Runner& runner, const Options& options) override {
     auto output = parse_output(options.output);
     if (!output.ok()) return usage(output.error());
+    if (ids_ && *output == Output::raw) {
+      return usage(
+          Error(ErrorCode::invalid, "--output raw gives the bytes of lines, without --ids"));
+    }
     if (!files_.empty()) {
       return usage(Error(ErrorCode::invalid,
                          "tail follows a job that runs: with --files nothing arrives any more, "
                          "use `logarithm query --files`"));
     }
     if (job_.empty()) return usage(Error(ErrorCode::invalid, "tail needs JOB"));
+    if (direction_ == "backward") {
+      return usage(Error(ErrorCode::invalid,
+                         "tail shows lines as they come: the newest first are for "
+                         "`logarithm query --direction backward`"));
+    }
+    if (limit_ != 0 && *output == Output::json) {
+      return usage(Error(ErrorCode::invalid,
+                         "--output json gives whole messages: --limit goes with ndjson"));
+    }
     auto params = filters_.params();
     if (!params.ok()) return usage(params.error());
     params->emplace_back("job", job_);
@@ -90,6 +107,8 @@ class TailVerb final : public Verb {
       out.write(view.draw());
       out.finish();
     };
+    std::uint64_t lines = 0;
+    const auto reached = [&] { return limit_ != 0 && lines == limit_; };
     TailClient::Hooks hooks;
     hooks.message = [&](const TailMessage& message, std::string_view raw) {
       if (message.skipped > 0) say(std::to_string(message.skipped) + " lines skipped: too slow");
@@ -100,10 +119,14 @@ class TailVerb final : public Verb {
         out.write(raw);
         out.write("\n");
       } else {
-        for (const std::string_view line : message.lines) view.add(line);
+        for (const std::string_view line : message.lines) {
+          if (reached()) break;
+          view.add(line);
+          ++lines;
+        }
         out.write(view.draw());
       }
-      return out.finish();
+      return out.finish() && !reached();
     };
     hooks.lost = [&](const std::string& why) { say(why + "; trying again"); };
     hooks.found_again = [&] { say("connected again"); };
@@ -115,11 +138,13 @@ class TailVerb final : public Verb {
     const bool written = out.finish();
     if (runner.interrupted()) return written ? kExitOk : kExitFailure;
     if (!ended.ok()) return fail(ended.error());
+    if (reached()) return written ? kExitOk : kExitFailure;
     return kExitFailure;  // nobody reads our output any more
   }
 
   CLI::App* app_ = nullptr;
-  std::string job_, max_behind_;
+  std::string job_, max_behind_, direction_;
+  std::uint64_t limit_ = 0;
   bool ids_ = false;
   Filters filters_;
   std::vector<std::string> files_;

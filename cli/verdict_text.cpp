@@ -7,6 +7,7 @@
 
 #include "cli/answer.h"
 #include "cli/table.h"
+#include "common/model/failure_order.h"
 
 namespace logarithm::cli {
 namespace {
@@ -36,11 +37,8 @@ std::string order_of(const Json& first) {
   const double margin = number_member(first, "margin_ms"), error = number_member(first, "error_ms");
   const auto certain = first.find("certain");
   const bool sure = certain != first.end() && *certain == true;
-  if (std::isnan(margin)) return sure ? "certain" : "cannot be ordered by time";
-  char text[96];
-  std::snprintf(text, sizeof text, "%s: %.3f ms ± %.3f ms",
-                sure ? "certain" : "cannot be ordered by time", margin, error);
-  return text;
+  if (std::isnan(margin)) return failure_order(sure, std::nullopt, std::nullopt);
+  return failure_order(sure, margin, error);
 }
 
 void add_first(const Json& answer, std::vector<std::vector<std::string>>& rows) {

@@ -125,8 +125,11 @@ std::optional<std::int32_t> tzif_offset(std::string_view bytes, std::int64_t at_
   return static_cast<std::int32_t>(big_endian(bytes, types + type * 6, 4));
 }
 
-std::optional<std::int32_t> utc_offset_minutes(BlockingToken&, const std::optional<std::string>& tz,
-                                               UnixNanos at, const std::string& zoneinfo) {
+namespace {
+
+// Blocks.
+std::optional<std::int32_t> offset_at(const std::optional<std::string>& tz, UnixNanos at,
+                                      const std::string& zoneinfo) {
   const std::int64_t seconds = at / 1'000'000'000;
   if (!tz || *tz == ":/etc/localtime" || *tz == "/etc/localtime") {
     tm local{};
@@ -153,6 +156,20 @@ std::optional<std::int32_t> utc_offset_minutes(BlockingToken&, const std::option
   const auto offset = tzif_offset(bytes, seconds);
   if (!offset) return std::nullopt;
   return *offset / 60;
+}
+
+}  // namespace
+
+std::optional<std::int32_t> utc_offset_minutes(BlockingToken&, const std::optional<std::string>& tz,
+                                               UnixNanos at, const std::string& zoneinfo) {
+  return offset_at(tz, at, zoneinfo);
+}
+
+std::optional<std::string> time_zone_problem(const std::string& tz, UnixNanos at,
+                                             const std::string& zoneinfo) {
+  if (offset_at(tz, at, zoneinfo)) return std::nullopt;
+  return "unknown time zone " + tz + ": write a name of " + zoneinfo +
+         " (Asia/Tokyo), UTC, or a POSIX zone without daylight saving (JST-9)";
 }
 
 }  // namespace logarithm::agent

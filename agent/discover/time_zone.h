@@ -17,6 +17,11 @@ std::optional<std::int32_t> utc_offset_minutes(BlockingToken&, const std::option
                                                UnixNanos at,
                                                const std::string& zoneinfo = "/usr/share/zoneinfo");
 
+// What is wrong with a zone that a configuration names, and what to write instead; nullopt when
+// utc_offset_minutes() tells its offset at `at`. Blocks.
+std::optional<std::string> time_zone_problem(const std::string& tz, UnixNanos at,
+                                             const std::string& zoneinfo = "/usr/share/zoneinfo");
+
 // "JST-9", "<-0330>3:30", "UTC0": minutes east of UTC. nullopt for daylight saving forms.
 std::optional<std::int32_t> parse_posix_zone(std::string_view text);
 

@@ -18,16 +18,6 @@ std::optional<std::int32_t> newest_attempt(const JobView& view) {
   return newest;
 }
 
-Status check_attempt(const JobView& view, std::int32_t attempt) {
-  for (std::size_t s = 0; s < view.snapshot().streams().size(); ++s) {
-    for (const StreamJoin& join : view.joins(s)) {
-      if (join.attempt == attempt) return {};
-    }
-  }
-  return Error(ErrorCode::not_found,
-               "job " + view.job() + " has no attempt " + std::to_string(attempt));
-}
-
 void narrow_to(ScanPlan& plan, std::string_view field, std::vector<Interval> intervals) {
   std::vector<Predicate> both;
   both.push_back(std::move(plan.predicate));
@@ -39,7 +29,8 @@ Status AgainstTask::open(BlockingToken& token, std::size_t side) {
   Open& open = open_[side];
   Side& asked = sides_[side];
   LGR_TRY(open.view, open_job(token, storage_, asked.job));
-  if (asked.attempt) LGR_CHECK(check_attempt(*open.view, *asked.attempt));
+  if (asked.attempt) asked.named.attempts = {Interval{*asked.attempt, *asked.attempt}};
+  LGR_CHECK(check_named(*open.view, asked.named));
   if (!asked.attempt) asked.attempt = newest_attempt(*open.view);
   if (asked.attempt) narrow_to(asked.plan, "attempt", {Interval{*asked.attempt, *asked.attempt}});
   open.predicate = asked.plan.predicate;

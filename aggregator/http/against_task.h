@@ -8,6 +8,7 @@
 
 #include "aggregator/compare/sides.h"
 #include "aggregator/http/json_text.h"
+#include "aggregator/http/named.h"
 #include "aggregator/http/query_runner.h"
 #include "aggregator/query/fold.h"
 #include "aggregator/store/storage.h"
@@ -16,8 +17,6 @@ namespace logarithm::aggregator {
 
 // The newest attempt that has lines of ranks.
 std::optional<std::int32_t> newest_attempt(const JobView& view);
-// Error{not_found} when no stream or process of the job is of that attempt.
-Status check_attempt(const JobView& view, std::int32_t attempt);
 // Adds `field in intervals` to a plan.
 void narrow_to(ScanPlan& plan, std::string_view field, std::vector<Interval> intervals);
 
@@ -27,6 +26,7 @@ class AgainstTask final : public QueryTask {
   struct Side {
     JobKey job;
     ScanPlan plan;
+    Named named;                          // both must have it
     std::optional<std::int32_t> attempt;  // absent: the newest
   };
   AgainstTask(Storage& storage, std::array<Side, 2> sides, std::size_t limit)

@@ -13,8 +13,10 @@
 namespace logarithm::aggregator {
 namespace {
 
-// Open without a token: probes have none.
-bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+// Open without a token: probes have none, nor has whoever wants to know what this is.
+bool is_open(std::string_view path) {
+  return path == "/healthz" || path == "/readyz" || path == "/";
+}
 
 // What triage remembers of the blocks that it looked at, bytes.
 constexpr std::size_t kSurveys = 128u << 20;
@@ -77,6 +79,7 @@ Api::Api(Storage& storage, QueryRunner& queries, AgentsView& agents, WebSocketEn
   route("/api/v1/context", &Api::context);
   route("/api/v1/status", &Api::status);
   route("/api/v1/openapi.json", &Api::openapi);
+  route("/", &Api::front);
   route("/healthz", &Api::health);
   route("/readyz", &Api::ready);
   route("/metrics", &Api::metrics);
@@ -89,7 +92,7 @@ boost::asio::awaitable<net::Response> Api::handle(net::Request request) {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   net::Response response;
   auto tenant = tenant_of(request, tokens_);
-  if (!tenant && !is_probe(request.path)) {
+  if (!tenant && !is_open(request.path)) {
     ++unauthenticated_;
     response = problem(401, "a valid bearer token is needed");
   } else {

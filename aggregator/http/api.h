@@ -110,6 +110,7 @@ class Api final : public net::HttpHandler {
   Answer ready(Call call);
   Answer metrics(Call call);
   Answer openapi(Call call);
+  Answer front(Call call);
 
   // What `answer` makes of the lines of a plan, with its completeness (fold_task.cpp).
   Answer folded(Call call, ScanPlan plan, std::unique_ptr<FoldAnswer> answer);

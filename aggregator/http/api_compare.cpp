@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -27,18 +26,11 @@ constexpr std::uint64_t kDefaultRows = 1000, kMaxRows = 10'000, kDefaultContext 
 class OneAttempt {
  public:
   // `stated`: the request's own, which its plan has.
-  explicit OneAttempt(std::string stated) : stated_(std::move(stated)) {}
-  // Error{not_found} for one number that is no attempt of the job.
-  Status choose(const JobView& view, ScanPlan& plan) {
-    if (!stated_.empty()) {
-      std::int32_t number = 0;
-      const auto parsed = std::from_chars(stated_.data(), stated_.data() + stated_.size(), number);
-      const bool one = parsed.ec == std::errc() && parsed.ptr == stated_.data() + stated_.size();
-      return one ? check_attempt(view, number) : Status();
-    }
+  explicit OneAttempt(bool stated) : stated_(stated) {}
+  void choose(const JobView& view, ScanPlan& plan) {
+    if (stated_) return;
     attempt_ = newest_attempt(view);
     if (attempt_) narrow_to(plan, "attempt", {Interval{*attempt_, *attempt_}});
-    return {};
   }
   const std::optional<std::int32_t>& attempt() const { return attempt_; }
   void write(JsonWriter& out, const JobView& view) const {
@@ -47,17 +39,18 @@ class OneAttempt {
   }
 
  private:
-  std::string stated_;
+  bool stated_;
   std::optional<std::int32_t> attempt_;
 };
 
 class CompareAnswer final : public FoldAnswer {
  public:
-  CompareAnswer(PeerRule rule, std::size_t limit, std::string attempt)
-      : rule_(std::move(rule)), limit_(limit), attempt_(std::move(attempt)) {}
+  CompareAnswer(PeerRule rule, std::size_t limit, bool attempt_stated)
+      : rule_(std::move(rule)), limit_(limit), attempt_(attempt_stated) {}
 
   Status narrow(BlockingToken&, JobView& view, ScanPlan& plan) override {
-    return attempt_.choose(view, plan);
+    attempt_.choose(view, plan);
+    return {};
   }
 
   Result<LineSink*> open(const JobView& view, const ScanPlan&) override {
@@ -94,12 +87,12 @@ class CompareAnswer final : public FoldAnswer {
 // The first divergence alone: the hashes say where, and only the lines around that are read.
 class FirstAnswer final : public FoldAnswer {
  public:
-  FirstAnswer(PeerRule rule, std::size_t limit, std::string attempt)
-      : rule_(std::move(rule)), limit_(limit), attempt_(std::move(attempt)) {}
+  FirstAnswer(PeerRule rule, std::size_t limit, bool attempt_stated)
+      : rule_(std::move(rule)), limit_(limit), attempt_(attempt_stated) {}
 
   Status narrow(BlockingToken& token, JobView& view, ScanPlan& plan) override {
-    if (!view_) LGR_CHECK(read_axes(view, plan));
-    LGR_CHECK(attempt_.choose(view, plan));
+    if (!view_) read_axes(view, plan);
+    attempt_.choose(view, plan);
     auto found = first_hash_divergence(
         axes_.size(),
         [&](std::size_t rank, unsigned level, std::int64_t first, std::int64_t last) {
@@ -155,8 +148,8 @@ class FirstAnswer final : public FoldAnswer {
   static constexpr int kMaxRounds = 50;
 
   // The hash trees of each rank: one of its processes, or of its files.
-  Status read_axes(const JobView& view, ScanPlan plan) {
-    LGR_CHECK(attempt_.choose(view, plan));
+  void read_axes(const JobView& view, ScanPlan plan) {
+    attempt_.choose(view, plan);
     std::map<std::int32_t, std::set<std::string>> axes;
     for (std::size_t s = 0; s < view.snapshot().streams().size(); ++s) {
       for (const StreamJoin& join : view.joins(s)) {
@@ -167,7 +160,6 @@ class FirstAnswer final : public FoldAnswer {
       }
     }
     axes_.assign(axes.begin(), axes.end());
-    return {};
   }
 
   Result<std::vector<IterationNode>> nodes_of(BlockingToken& token, JobView& view, std::size_t rank,
@@ -214,11 +206,12 @@ class BothSinks final : public LineSink {
 class PairAnswer final : public FoldAnswer {
  public:
   PairAnswer(std::array<std::int32_t, 2> ranks, std::size_t limit, std::size_t context,
-             std::string attempt)
-      : ranks_(ranks), limit_(limit), context_(context), attempt_(std::move(attempt)) {}
+             bool attempt_stated)
+      : ranks_(ranks), limit_(limit), context_(context), attempt_(attempt_stated) {}
 
   Status narrow(BlockingToken&, JobView& view, ScanPlan& plan) override {
-    return attempt_.choose(view, plan);
+    attempt_.choose(view, plan);
+    return {};
   }
 
   Result<LineSink*> open(const JobView& view, const ScanPlan&) override {
@@ -235,11 +228,6 @@ class PairAnswer final : public FoldAnswer {
       PeerRule all;
       all.kind = PeerRule::Kind::all;
       comparing_ = std::make_unique<Comparing>(*survey_, all, std::size_t{1});
-    }
-    for (std::size_t side = 0; side < ranks_.size(); ++side) {
-      if (!lines_->side(side).empty() || is_known(view, ranks_[side])) continue;
-      return Error(ErrorCode::not_found,
-                   "job " + view.job() + " has no rank " + std::to_string(ranks_[side]));
     }
     LGR_TRY(bool done, comparing_->step(token, view, time_is_up));
     if (!done) return false;
@@ -261,18 +249,6 @@ class PairAnswer final : public FoldAnswer {
   }
 
  private:
-  // A stream or a process has it, whether or not it said anything that was asked for.
-  static bool is_known(const JobView& view, std::int32_t rank) {
-    for (std::size_t i = 0; i < view.snapshot().streams().size(); ++i) {
-      for (const StreamJoin& join : view.joins(i)) {
-        if (join.rank == rank) return true;
-      }
-    }
-    const auto& processes = view.snapshot().processes();
-    return std::any_of(processes.begin(), processes.end(),
-                       [&](const ProcessFacts& process) { return process.info.rank == rank; });
-  }
-
   std::array<std::int32_t, 2> ranks_;
   std::size_t limit_, context_;
   OneAttempt attempt_;
@@ -342,15 +318,38 @@ Result<std::optional<std::int32_t>> one_attempt(const net::Request& request,
 
 // This run and the one it is compared with. With an attempt of the same job, `attempt` is one
 // number.
-Result<std::array<AgainstTask::Side, 2>> read_sides(const Call& call, const ScanPlan& plan) {
+Result<std::array<AgainstTask::Side, 2>> read_sides(const Call& call, const ScanPlan& plan,
+                                                    const Named& named) {
   std::array<AgainstTask::Side, 2> sides;
   sides[0].job = sides[1].job = JobKey{call.tenant, call.capture};
   LGR_TRY(sides[0].attempt, one_attempt(call.request, "attempt"));
   LGR_TRY(sides[1].attempt, one_attempt(call.request, "against_attempt"));
   if (const auto other = call.request.param("against_job")) sides[1].job.job = *other;
   // The filters hold for both; the attempt is each side's own.
-  for (AgainstTask::Side& side : sides) side.plan = plan;
+  for (AgainstTask::Side& side : sides) {
+    side.plan = plan;
+    side.named = named;
+  }
   return sides;
+}
+
+// What the kind of comparison that is asked for would pass over; else nullopt.
+std::optional<net::Response> refuse_unused(const net::Request& request, bool against, bool pair,
+                                           bool first) {
+  const auto refuse = [](const char* name, const char* why) {
+    return problem(400, std::string(name) + ": " + why, std::nullopt, name);
+  };
+  if (against && first) return refuse("first", "is asked of one run, not of two");
+  if (request.param("peers") && against) {
+    return refuse("peers", "each rank is compared with itself in the other run");
+  }
+  if (request.param("peers") && pair && !first) {
+    return refuse("peers", "the two ranks are compared with each other");
+  }
+  if (request.param("context") && (against || first || !pair)) {
+    return refuse("context", "goes with two ranks side by side");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -384,9 +383,14 @@ Api::Answer Api::compare(Call call) {
   auto limit = pair ? number_param(request, "limit", kDefaultRows, 1, kMaxRows)
                     : number_param(request, "limit", kDefaultDepartures, 1, kMaxDepartures);
   if (!limit.ok()) co_return problem(400, limit.error().message(), std::nullopt, "limit");
-  const std::string stated(request.param("attempt").value_or(""));
+  auto first = bool_param(request, "first", false);
+  if (!first.ok()) co_return problem(400, first.error().message(), std::nullopt, "first");
+  if (auto refused = refuse_unused(request, against, pair.has_value(), *first)) {
+    co_return std::move(*refused);
+  }
+  const bool stated = request.param("attempt").has_value();
   if (against) {
-    auto sides = read_sides(call, plan);
+    auto sides = read_sides(call, plan, named_in(filters));
     if (!sides.ok()) co_return problem(400, sides.error().message());
     auto place = queries_.try_admit();
     if (!place) co_return too_many_queries();
@@ -404,8 +408,6 @@ Api::Answer Api::compare(Call call) {
     response.body = out.take();
     co_return response;
   }
-  auto first = bool_param(request, "first", false);
-  if (!first.ok()) co_return problem(400, first.error().message(), std::nullopt, "first");
   std::unique_ptr<FoldAnswer> answer;
   if (*first) {
     answer = std::make_unique<FirstAnswer>(std::move(*rule), *limit, stated);

@@ -6,6 +6,7 @@
 #include "aggregator/compare/correlation.h"
 #include "aggregator/http/api.h"
 #include "aggregator/http/lines_task.h"
+#include "aggregator/http/named.h"
 #include "aggregator/http/plan_params.h"
 #include "aggregator/http/problem.h"
 #include "aggregator/http/request_params.h"
@@ -21,6 +22,7 @@ constexpr std::uint64_t kDefaultPairs = 100, kMaxPairs = 10'000;
 
 struct CorrelateRequest {
   JobKey job;
+  Named named;
   std::array<ScanPlan, 2> plans;  // of the first lines, and of the second
   CorrelateBy by = CorrelateBy::rank;
   Within within;
@@ -68,6 +70,7 @@ class CorrelateTask final : public QueryTask {
 
   Status open(BlockingToken& token) {
     LGR_TRY(view_, open_job(token, storage_, request_.job));
+    LGR_CHECK(check_named(*view_, request_.named));
     MarkLimits limits;
     limits.memory = request_.memory / 2;
     limits.cache = &cache_;
@@ -254,6 +257,7 @@ Api::Answer Api::correlate(Call call) {
   if (auto refused = read_filters(request, queries_.clock().wall_now(), plan)) {
     co_return std::move(*refused);
   }
+  asked.named = named_in(request);
   asked.plans = {plan, plan};
   if (auto refused = add_query(request, "first", asked.plans[0])) co_return std::move(*refused);
   if (auto refused = add_query(request, "then", asked.plans[1])) co_return std::move(*refused);

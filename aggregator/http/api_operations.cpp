@@ -1,5 +1,6 @@
 #include "aggregator/http/api.h"
 #include "aggregator/http/endpoints.h"
+#include "aggregator/http/front_page.h"
 #include "aggregator/http/problem.h"
 #include "aggregator/query/match_cache.h"
 
@@ -34,6 +35,11 @@ Api::Answer Api::openapi(Call) {
   net::Response response;
   response.body = kDocument;
   co_return response;
+}
+
+Api::Answer Api::front(Call call) {
+  const auto host = net::find_header(call.request.headers, "Host");
+  co_return plain(200, front_page(host.value_or(""), !tokens_.empty()));
 }
 
 Api::Answer Api::status(Call call) {

@@ -124,6 +124,7 @@ Api::Answer Api::points(Call call) {
   const net::Request& request = call.request;
   PointsRequest wanted;
   wanted.job = JobKey{call.tenant, call.capture};
+  wanted.named = named_in(request);
   if (auto refused = read_filters(request, queries_.clock().wall_now(), wanted.plan)) {
     co_return std::move(*refused);
   }

@@ -17,6 +17,7 @@ Status FoldAnswer::narrow(BlockingToken&, JobView&, ScanPlan&) { return {}; }
 Result<bool> FoldTask::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
   if (!view_) {
     LGR_TRY(view_, open_job(token, storage_, job_));
+    LGR_CHECK(check_named(*view_, named_));
   }
   do {
     if (!fold_) {
@@ -46,7 +47,8 @@ Api::Answer Api::folded(Call call, ScanPlan plan, std::unique_ptr<FoldAnswer> an
   auto place = queries_.try_admit();
   if (!place) co_return too_many_queries();
   const JobKey job{call.tenant, call.capture};
-  auto task = std::make_shared<FoldTask>(storage_, job, std::move(plan), std::move(answer));
+  auto task = std::make_shared<FoldTask>(storage_, job, named_in(call.request), std::move(plan),
+                                         std::move(answer));
   auto running = queries_.run(task);
   Status status = co_await std::move(running);
   if (!status.ok()) co_return problem_of(status.error());

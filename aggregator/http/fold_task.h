@@ -5,6 +5,7 @@
 #include <string>
 
 #include "aggregator/http/json_text.h"
+#include "aggregator/http/named.h"
 #include "aggregator/http/query_runner.h"
 #include "aggregator/query/fold.h"
 #include "aggregator/store/storage.h"
@@ -31,9 +32,11 @@ class FoldAnswer {
 // Folds a job's lines into an answer, in turns.
 class FoldTask final : public QueryTask {
  public:
-  FoldTask(Storage& storage, JobKey job, ScanPlan plan, std::unique_ptr<FoldAnswer> answer)
+  FoldTask(Storage& storage, JobKey job, Named named, ScanPlan plan,
+           std::unique_ptr<FoldAnswer> answer)
       : storage_(storage),
         job_(std::move(job)),
+        named_(std::move(named)),
         asked_(std::move(plan)),
         answer_(std::move(answer)) {}
   Result<bool> step(BlockingToken& token, const std::function<bool()>& time_is_up) override;
@@ -46,6 +49,7 @@ class FoldTask final : public QueryTask {
  private:
   Storage& storage_;
   JobKey job_;
+  Named named_;
   ScanPlan asked_, plan_;
   std::unique_ptr<FoldAnswer> answer_;
   std::unique_ptr<JobView> view_;

@@ -33,6 +33,7 @@ void PointsTask::write_points(const QueryLine& row) {
 Result<bool> PointsTask::step(BlockingToken& token, const std::function<bool()>& time_is_up) {
   if (!view_) {
     LGR_TRY(view_, open_job(token, storage_, request_.job));
+    LGR_CHECK(check_named(*view_, request_.named));
     ScanLimits limits;
     limits.memory = request_.memory;
     scanner_ = std::make_unique<Scanner>(*view_, request_.plan, limits);

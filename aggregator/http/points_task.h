@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregator/http/json_text.h"
+#include "aggregator/http/named.h"
 #include "aggregator/http/query_runner.h"
 #include "aggregator/query/cursor.h"
 #include "aggregator/query/scanner.h"
@@ -16,6 +17,7 @@ namespace logarithm::aggregator {
 
 struct PointsRequest {
   JobKey job;
+  Named named;
   ScanPlan plan;  // lines that have one of `metrics`
   std::vector<std::string> metrics;
   std::uint64_t query_hash = 0;

@@ -22,6 +22,9 @@ class SqliteSnapshot final : public JobSnapshot {
 
   const std::vector<StreamFacts>& streams() const override { return view_.facts->streams; }
   const std::vector<ProcessFacts>& processes() const override { return view_.facts->processes; }
+  const std::set<std::int32_t>& wrapper_ranks() const override {
+    return view_.facts->wrapper_ranks;
+  }
   Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) override;
   Result<std::vector<IterationStart>> iterations(BlockingToken&,
                                                  const std::string& process) override;

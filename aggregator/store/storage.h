@@ -132,6 +132,8 @@ class JobSnapshot {
   virtual ~JobSnapshot() = default;
   virtual const std::vector<StreamFacts>& streams() const = 0;
   virtual const std::vector<ProcessFacts>& processes() const = 0;
+  // The ranks that lines name.
+  virtual const std::set<std::int32_t>& wrapper_ranks() const = 0;
 
   // Ascending by time_min.
   virtual Result<std::vector<BlockRef>> candidates(BlockingToken&, const BlockFilter& filter) = 0;

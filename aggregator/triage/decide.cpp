@@ -10,6 +10,7 @@
 #include "aggregator/triage/preemption.h"
 #include "aggregator/triage/stragglers.h"
 #include "aggregator/triage/values.h"
+#include "common/model/failure_order.h"
 
 namespace logarithm::aggregator::triage {
 namespace {
@@ -66,21 +67,12 @@ void add_followers(const Analysis& analysis, Verdict& verdict, const std::set<st
 
 void add_order(Verdict& verdict) {
   if (!verdict.first || !verdict.first->margin_ms || verdict.cascade.empty()) return;
-  char text[160];
+  const First& first = *verdict.first;
   Evidence order;
   order.klass = "advice";
-  if (verdict.first->certain) {
-    std::snprintf(text, sizeof text, "%.3f ms before the next one, give or take %.3f ms",
-                  *verdict.first->margin_ms, *verdict.first->error_ms);
-    order.confidence = 0.99;
-  } else {
-    std::snprintf(
-        text, sizeof text,
-        "by their times alone they cannot be ordered: %.3f ms apart, give or take %.3f ms",
-        *verdict.first->margin_ms, *verdict.first->error_ms);
-    order.confidence = 0.5;
-  }
-  order.claim = text;
+  order.confidence = first.certain ? 0.99 : 0.5;
+  order.claim = (first.certain ? "the order is " : "the failures ") +
+                failure_order(first.certain, first.margin_ms, first.error_ms);
   verdict.evidence.push_back(std::move(order));
 }
 

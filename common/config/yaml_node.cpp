@@ -367,4 +367,12 @@ YamlNode YamlDocument::root() const { return YamlNode(state_, &state_->items.fro
 
 const Problems& YamlDocument::problems() const { return state_->problems; }
 
+std::map<std::string, std::size_t> YamlDocument::lines() const {
+  std::map<std::string, std::size_t> out;
+  for (const YamlItem& item : state_->items) {
+    if (item.node.IsDefined()) out.emplace(item.path, item.line);
+  }
+  return out;
+}
+
 }  // namespace logarithm::config

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,6 +107,8 @@ class YamlDocument {
 
   YamlNode root() const;
   const Problems& problems() const;
+  // The lines of all places that were asked for and are there, by their paths: see Origins.
+  std::map<std::string, std::size_t> lines() const;
 
  private:
   explicit YamlDocument(std::shared_ptr<YamlState> state) : state_(std::move(state)) {}

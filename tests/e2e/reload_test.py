@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""SIGHUP: both programs read configuration and rules again; a mistake changes nothing and is told; nothing
-is lost or repeated meanwhile (case 77)."""
+"""SIGHUP: both programs read configuration and rules again; a mistake of the configuration changes nothing, a
+bad rule is left out and the others run, both are told; nothing is lost or repeated meanwhile (case 77)."""
 import os
 import signal
 import sys
@@ -64,9 +64,9 @@ class Reload(unittest.TestCase):
     def hup(self, program):
         program.child.send_signal(signal.SIGHUP)
 
-    def agent_problems(self):
+    def agent_problems(self, kind="config_problems"):
         agents = self.cluster.get("/status")["agents"]
-        return [] if not agents else agents[0]["config_problems"]
+        return [] if not agents else agents[0][kind]
 
     def lines(self):
         return self.cluster.get("/jobs/reload/lines", limit=10000, direction="forward")["lines"]
@@ -88,10 +88,7 @@ class Reload(unittest.TestCase):
 
     def test_a_mistake_changes_nothing_and_is_told_until_it_is_put_right(self):
         self.start()
-        mistakes = [lambda: self.rules("", "rules:\n  - name: x\n    match: '(unclosed'\n"),
-                    lambda: self.rules("", "rules: [unclosed\n"),
-                    lambda: os.unlink(f"{self.out}/rules.yaml"),
-                    lambda: self.configure(more="nonsense: 1"),
+        mistakes = [lambda: self.configure(more="nonsense: 1"),
                     lambda: self.configure(more="spool: {max_bytes: lots}"),
                     lambda: os.unlink(self.cluster.config)]
         for number, mistake in enumerate(mistakes):
@@ -109,6 +106,41 @@ class Reload(unittest.TestCase):
             self.hup(self.cluster.agent)
             eventually(lambda: self.agent_problems() == [], what=f"mistake {number} forgotten")
         self.assertTrue(self.cluster.agent.alive())
+
+    def test_a_bad_rule_is_left_out_and_told_and_the_others_and_the_files_are_taken(self):
+        self.start()
+        self.append("w-1.txt", "line 100\n")
+        self.rules("", RULES.format(key="second") + "  - name: x\n    match: '(unclosed'\n")
+        self.configure(glob="w-*.*")
+        self.hup(self.cluster.agent)
+        told = eventually(lambda: self.agent_problems("rule_problems"), what="told")
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("rules.yaml:6: rules[1].match: ", told[0])
+        eventually(lambda: self.count() == 2, what="the new file's line")
+        self.append("w-0.log", "line 1\n")
+        eventually(lambda: self.count() == 3, what="lines go on")
+        self.rules("", "rules: [unclosed\n")
+        self.hup(self.cluster.agent)
+        eventually(lambda: any("rules[1]" not in p for p in self.agent_problems("rule_problems")),
+                   what="a file that is no YAML told")
+        self.append("w-0.log", "line 2\n")
+        eventually(lambda: self.count() == 4, what="lines go on")
+        os.unlink(f"{self.out}/rules.yaml")
+        self.hup(self.cluster.agent)
+        eventually(lambda: any("rules[0]: cannot read" in p
+                               for p in self.agent_problems("rule_problems")), what="no file told")
+        self.rules("first")
+        self.hup(self.cluster.agent)
+        eventually(lambda: self.agent_problems("rule_problems") == [], what="put right")
+        self.append("w-0.log", "line 3\n")
+        eventually(lambda: self.count() == 5, what="lines go on")
+        metas = {line["text"]: line.get("meta", {}) for line in self.lines()}
+        self.assertEqual(metas["line 1"].get("second"), 1)
+        self.assertNotIn("second", metas["line 2"])
+        self.assertNotIn("first", metas["line 2"])
+        self.assertEqual(metas["line 3"].get("first"), 3)
+        self.assertEqual(self.agent_problems(), [])
+        self.assertIn("left out of the rules", self.cluster.agent.tail(100000))
 
     def test_what_needs_a_restart_is_named(self):
         self.start()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,10 @@ class FakeJob final : public aggregator::JobSnapshot {
   // Lines in offset order, of one version.
   void add_block(std::size_t stream, std::uint32_t version, const std::vector<Line>& lines) {
     BlockWriter writer(streams_[stream].id, version);
-    for (const Line& line : lines) writer.add(line);
+    for (const Line& line : lines) {
+      writer.add(line);
+      if (line.wrapper_rank) wrapper_ranks_.insert(*line.wrapper_rank);
+    }
     auto encoded = writer.finish(0);
     LGR_ASSERT(encoded.ok());
     for (TemplateDef& definition : encoded->templates) {
@@ -76,6 +80,7 @@ class FakeJob final : public aggregator::JobSnapshot {
 
   const std::vector<aggregator::StreamFacts>& streams() const override { return streams_; }
   const std::vector<aggregator::ProcessFacts>& processes() const override { return processes_; }
+  const std::set<std::int32_t>& wrapper_ranks() const override { return wrapper_ranks_; }
 
   Result<std::vector<aggregator::BlockRef>> candidates(
       BlockingToken&, const aggregator::BlockFilter& filter) override {
@@ -173,6 +178,7 @@ class FakeJob final : public aggregator::JobSnapshot {
   std::vector<Block> blocks_;
   std::map<TemplateId, std::string> templates_;
   std::set<TemplateId> bodies_;
+  std::set<std::int32_t> wrapper_ranks_;
 };
 
 // A plain line: the body begins at `body_begin`, everything before is header.

@@ -178,13 +178,23 @@ class FakeApi final : public net::HttpHandler {
     }
     co_return response;
   }
-  std::optional<net::Response> check_websocket(const net::Request&) override {
+  std::optional<net::Response> check_websocket(const net::Request& request) override {
+    if (request.path == "/api/v1/tail") return std::nullopt;
     net::Response no;
     no.status = 404;
     return no;
   }
-  asio::awaitable<void> websocket(net::Request, std::shared_ptr<net::WsConnection>) override {
-    co_return;
+  // Two lines a message, for ever.
+  asio::awaitable<void> websocket(net::Request request,
+                                  std::shared_ptr<net::WsConnection> connection) override {
+    last = std::move(request);
+    for (int i = 0;; ++i) {
+      std::string text = R"({"lines":[{"id":"a.0:0","time":"t","text":"one"},)"
+                         R"({"id":"a.0:4","time":"t","text":"two"}],"live":true,"cursor":"c)" +
+                         std::to_string(i) + R"("})";
+      const Status sent = co_await connection->send_text(std::move(text));
+      if (!sent.ok()) co_return;
+    }
   }
 
   net::Request last;
@@ -269,7 +279,30 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
                           {"query", "--files", "/nonexistent"},
                           {"export", "j", "--output", "raw", "--grep", "x"},
                           {"export", "j", "--output", "raw", "--rank", "x"},
-                          {"export", "j", "--output", "json"}}) {
+                          {"export", "j", "--output", "json"},
+                          // Nothing that is asked for is passed over.
+                          {"export", "j", "--output", "text"},
+                          {"export", "j", "--limit", "0"},
+                          {"export", "j", "--direction", "up"},
+                          {"export", "j", "--output", "raw", "--limit", "5"},
+                          {"export", "j", "--output", "raw", "--direction", "forward"},
+                          {"export", "j", "--output", "raw", "--cursor", "c"},
+                          {"export", "j", "--to", "/nonexistent", "--limit", "5"},
+                          {"export", "j", "--to", "/nonexistent", "--output", "ndjson"},
+                          {"tail", "j", "--limit", "0"},
+                          {"tail", "j", "--direction", "backward"},
+                          {"tail", "j", "--limit", "5", "--output", "json"},
+                          {"tail", "j", "--ids", "--output", "raw"},
+                          {"query", "j", "--ids", "--output", "raw"},
+                          {"context", "a.0:0", "--ids", "--output", "raw"},
+                          {"callsites", "j", "--by-rank", "--output", "raw"},
+                          {"compare", "j", "--consensus", "--output", "ndjson"},
+                          {"compare", "j", "--consensus", "--output", "raw"},
+                          {"compare", "j", "--consensus", "--first-only"},
+                          {"series", "j", "loss", "--step", "5", "--buckets", "9"},
+                          {"import", "--job", "j", "--output", "json", "/"},
+                          {"run", "--output", "json", "--", "true"},
+                          {"hide", "j", "name", "--noise", "--output", "json"}}) {
     std::string line;
     for (const std::string& word : words) line += word + " ";
     CAPTURE(line);
@@ -278,6 +311,22 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
     CHECK_FALSE(outcome.err.empty());
     CHECK(outcome.out.empty());
   }
+}
+
+TEST_CASE("command line: an output that the configuration states for all verbs stops none") {
+  test::TempDir dir;
+  std::ofstream(dir.file("c.yaml")) << "output: json\n";
+  Server server;
+  const auto with_file = [&](Words words) {
+    words.insert(words.begin(), {"--config", dir.file("c.yaml")});
+    return server.run(std::move(words));
+  };
+  CHECK(with_file({"jobs"}).out.starts_with("{\"jobs\":"));
+  const Outcome lines = with_file({"export", "run7"});
+  CHECK(lines.status == kExitOk);
+  CHECK(std::count(lines.out.begin(), lines.out.end(), '\n') == 3);
+  CHECK(with_file({"series", "run7", "loss", "--plot"}).out.find("└──") != std::string::npos);
+  CHECK(with_file({"hide", "run7", "quiet", "--delete"}).status == kExitOk);
 }
 
 TEST_CASE("command line: a misspelt verb or option is named, with what was probably meant") {
@@ -383,6 +432,39 @@ TEST_CASE("export: all pages, and from a cursor the rest") {
   CHECK(std::count(rest.out.begin(), rest.out.end(), '\n') == 1);
 }
 
+TEST_CASE("export: a limit ends it, over pages, and says how to go on") {
+  Server server;
+  const Outcome two = server.run({"export", "run7", "--limit", "2"});
+  CHECK(two.status == kExitOk);
+  CHECK(std::count(two.out.begin(), two.out.end(), '\n') == 2);
+  CHECK(two.err == "logarithm: the limit of 2 lines reached, there are more: --cursor c1\n");
+  CHECK(server.api.last.param("limit") == "2");
+  CHECK(server.api.last.param("direction") == "forward");
+  const Outcome three = server.run({"export", "run7", "--limit", "3"});
+  CHECK(std::count(three.out.begin(), three.out.end(), '\n') == 3);
+  CHECK(server.api.last.param("limit") == "1");
+  CHECK(three.err.empty());
+  const Outcome newest = server.run({"export", "run7", "--limit", "2", "--direction", "backward"});
+  CHECK(server.api.last.param("direction") == "backward");
+  CHECK(newest.err.find("--direction backward --cursor c1\n") != std::string::npos);
+}
+
+TEST_CASE("tail: a limit ends it, in the middle of a message too") {
+  Server server;
+  for (const auto& [limit, out] :
+       {std::pair("3", "one\ntwo\none\n"), std::pair("2", "one\ntwo\n"), std::pair("1", "one\n")}) {
+    const Outcome outcome =
+        server.run({"tail", "run7", "--limit", limit, "--output", "raw", "--direction", "forward"});
+    CHECK(outcome.status == kExitOk);
+    CHECK(outcome.out == out);
+    CHECK(outcome.err.empty());
+  }
+  CHECK(server.run({"tail", "run7", "--limit", "1", "--ids"}).out.find("a.0:0") !=
+        std::string::npos);
+  CHECK(server.api.last.param("job") == "run7");
+  CHECK(!server.api.last.param("limit"));
+}
+
 TEST_CASE("export --output raw: exact bytes on stdout and in files; a gap exits 1") {
   Server server;
   const std::string bytes("ab\n\0\xff\n", 6);
@@ -450,7 +532,8 @@ TEST_CASE("triage: the sentence, what it rests on, and the line to look at") {
   CHECK(server.api.last.param("attempt") == "1");
   for (const char* part :
        {"job run7, attempt 1: failed, exception\nRank 2 broke.\n", "rank 2 on n1, iteration 70",
-        "certain: 12.400 ms ± 3.000 ms", "3 ranks: 0-1,3", "rank 3, 5 ms late", "xid T code 79",
+        "certain: 12.4 ms before the next one, times known to ± 3 ms", "3 ranks: 0-1,3",
+        "rank 3, 5 ms late", "xid T code 79",
         "root (0.95): rank 2 named a cause\n    ValueError: x",
         // Where it was asked: the line is to be found by what is printed.
         "logarithm --server http://127.0.0.1:", " context ab.0:7"}) {
@@ -509,6 +592,8 @@ TEST_CASE("hide: saves, shows and forgets lists of what to leave out") {
   CHECK(server.api.last.method == "DELETE");
   CHECK(server.api.last.param("name") == "quiet");
   CHECK(server.run({"hide", "run7", "quiet", "--noise"}).status == kExitFailure);
+  server.run({"hide", "run7", "--all-jobs"});
+  CHECK(server.api.last.path == "/api/v1/suppressions");
   server.run({"query", "run7", "--hide", "quiet"});
   CHECK(server.api.last.param("suppress") == "quiet");
 }

@@ -37,6 +37,20 @@ TEST_CASE("load_config: every wrong value is a problem with its line") {
   CHECK(text.find(":3: servr: unknown key (did you mean 'server'?)") != std::string::npos);
 }
 
+TEST_CASE("load_config: a server that is no http:// URL is a mistake of the file") {
+  test::TempDir dir;
+  for (const char* server : {"ws://h:1", "https://h:1", "h:1"}) {
+    CAPTURE(server);
+    std::ofstream(dir.file("c.yaml")) << "token: t\nserver: " << server << "\n";
+    Options options;
+    auto problems = load_config(dir.file("c.yaml"), options);
+    REQUIRE(problems.ok());
+    REQUIRE(problems->size() == 1);
+    CHECK(problems->front().line == 2);
+    CHECK(problems->front().path == "server");
+  }
+}
+
 TEST_CASE("describe: does not show the token") {
   Options options;
   options.token = "secret";

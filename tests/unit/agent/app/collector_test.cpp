@@ -132,6 +132,33 @@ TEST_CASE_FIXTURE(Fixture, "Collector: a reload follows what the new configurati
   CHECK(collector->stats().lines == 5);
 }
 
+TEST_CASE_FIXTURE(Fixture, "Collector: what a reload left out of the rules is told, and counted") {
+  const auto take = [&](std::vector<std::string> wrong, const std::string& path) {
+    Reconfiguration change = with_files(dir, "*.log", path);
+    change.rule_problems = std::move(wrong);
+    return pool.run_and_wait(
+        [&](BlockingToken& token) { return collector->reconfigure(token, change).ok(); });
+  };
+  const auto told = [&] {
+    return pool.run_and_wait(
+        [&](BlockingToken& token) { return collector->heartbeat(token).rule_problems; });
+  };
+  CHECK(take({"r.yaml:3: rules[0].match: missing )"}, ""));
+  CHECK(told() == std::vector<std::string>{"r.yaml:3: rules[0].match: missing )"});
+  CHECK(collector->stats().rule_problems == 1);
+  // A reload that is refused leaves it.
+  CHECK_FALSE(take({}, "rank-(?P<rank"));
+  CHECK(told().size() == 1);
+  // Heartbeats stay small, and say so.
+  CHECK(take(std::vector<std::string>(70, "wrong"), ""));
+  CHECK(told().size() == Collector::kMostRuleProblems + 1);
+  CHECK(told().back() == "… and 20 more: --check-config names them all");
+  CHECK(collector->stats().rule_problems == 70);
+  CHECK(take({}, ""));
+  CHECK(told().empty());
+  CHECK(collector->stats().rule_problems == 0);
+}
+
 TEST_CASE_FIXTURE(Fixture, "Collector: a configuration that is no good changes nothing") {
   turns(seconds(3));
   const Status refused = pool.run_and_wait([&](BlockingToken& token) {

@@ -46,6 +46,21 @@ TEST_CASE("Time zone: a named zone has the offset of the moment, daylight saving
   CHECK(offset("Asia/Kolkata", kJuly) == 330);
 }
 
+TEST_CASE("Time zone: a configured zone is refused exactly where its offset cannot be told") {
+  for (const char* tz : {"", "UTC", "JST-9", "<-0330>3:30"}) {
+    CAPTURE(tz);
+    CHECK_FALSE(time_zone_problem(tz, kJanuary).has_value());
+  }
+  for (const char* tz : {"Mars/Olympus", "PST", "UTC+2x", "../../etc/passwd", "/etc/passwd",
+                         "Europe", "CET-1CEST,M3.5.0,M10.5.0/3", " UTC"}) {
+    CAPTURE(tz);
+    const auto problem = time_zone_problem(tz, kJanuary);
+    REQUIRE(problem.has_value());
+    CHECK(problem->find(std::string("unknown time zone ") + tz + ": write") == 0);
+    CHECK_FALSE(offset(tz, kJanuary).has_value());
+  }
+}
+
 TEST_CASE("Time zone: damaged zone files are refused at every length") {
   std::string bytes = "TZif2";
   bytes.resize(44, '\0');

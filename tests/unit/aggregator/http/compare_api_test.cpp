@@ -63,13 +63,37 @@ TEST_CASE("Api: compare of an attempt that the job does not have is 404") {
   CHECK(f.status_of("compare", {{"attempt", "5"}}) == 404);
   CHECK(f.status_of("compare", {{"attempt", "5"}, {"first", "true"}}) == 404);
   CHECK(f.status_of("compare", {{"ranks", "0,3"}, {"attempt", "5"}}) == 404);
+  CHECK(f.status_of("compare", {{"attempt", "5-9"}}) == 404);
+  CHECK(f.status_of("compare", {{"attempt", "0-9"}}) == 200);
   CHECK(f.status_of("compare", {{"against_attempt", "5"}}) == 404);
+  CHECK(f.status_of("compare", {{"attempt", "5"}, {"against_attempt", "0"}}) == 404);
+  CHECK(f.status_of("compare", {{"against_attempt", "0"}, {"ranks", "0,77"}}) == 404);
+  CHECK(f.status_of("compare", {{"against_job", "nobody"}}) == 404);
+  f.storage.put("smaller", [] {
+    test::SpmdJob small;
+    small.ranks = 4;
+    return small.make();
+  }());
+  CHECK(f.status_of("compare", {{"against_job", "smaller"}}) == 200);
+  CHECK(f.status_of("compare", {{"against_job", "smaller"}, {"ranks", "2,6"}}) == 404);
+  CHECK(f.get("/api/v1/jobs/nobody/compare", {{"first", "true"}}).status == 404);
 }
 
 TEST_CASE("Api: compare of a rank that the job does not have is 404, of a silent one is not") {
   RanksFixture f;
   CHECK(f.status_of("compare", {{"ranks", "0,77"}}) == 404);
   CHECK(f.status_of("compare", {{"ranks", "77,0"}}) == 404);
+  CHECK(f.status_of("compare", {{"ranks", "0,1,77"}}) == 404);
+  CHECK(f.status_of("compare", {{"ranks", "8-99"}}) == 404);
+  CHECK(f.status_of("compare", {{"ranks", "4-99"}}) == 200);
+  CHECK(f.status_of("compare", {{"ranks", "all"}}) == 200);
+  CHECK(f.status_of("compare", {{"peers", "0-3;8-15"}}) == 404);
+  CHECK(f.status_of("compare", {{"peers", "0-3;4-15"}}) == 200);
+  for (const char* both : {"false", "true"}) {
+    CHECK(f.status_of("compare", {{"first", both}, {"ranks", "0,77"}}) == 404);
+    CHECK(f.status_of("compare", {{"first", both}, {"rank", "77"}}) == 404);
+    CHECK(f.status_of("compare", {{"first", both}, {"ranks", "0,3"}}) == 200);
+  }
   CHECK(f.status_of("compare", {{"ranks", "0,3"}, {"grep", "no line says this"}}) == 200);
 }
 
@@ -90,6 +114,27 @@ TEST_CASE("Api: compare takes filters, peers, ranks and attempts") {
     CHECK(f.status_of("compare", bad) == 400);
   }
   CHECK(f.get("/api/v1/jobs/none/compare").status == 404);
+}
+
+TEST_CASE("Api: compare refuses what the kind that is asked for would pass over") {
+  RanksFixture f;
+  const Query pair = {{"ranks", "0,3"}}, other = {{"against_attempt", "0"}};
+  const auto with = [](Query query, const char* name, const char* value) {
+    query.emplace_back(name, value);
+    return query;
+  };
+  CHECK(f.status_of("compare", with(pair, "context", "3")) == 200);
+  CHECK(f.status_of("compare", with({}, "context", "3")) == 400);
+  CHECK(f.status_of("compare", with({{"ranks", "0-4"}}, "context", "3")) == 400);
+  CHECK(f.status_of("compare", with(other, "context", "3")) == 400);
+  CHECK(f.status_of("compare", with(with(pair, "first", "true"), "context", "3")) == 400);
+  CHECK(f.status_of("compare", with({}, "peers", "all")) == 200);
+  CHECK(f.status_of("compare", with({{"first", "true"}}, "peers", "all")) == 200);
+  CHECK(f.status_of("compare", with(pair, "peers", "all")) == 400);
+  CHECK(f.status_of("compare", with(other, "peers", "all")) == 400);
+  CHECK(f.status_of("compare", with(other, "first", "false")) == 200);
+  CHECK(f.status_of("compare", with(other, "first", "true")) == 400);
+  CHECK(f.status_of("compare", with(other, "first", "maybe")) == 400);
 }
 
 TEST_CASE("Api: two ranks are laid side by side, the first is the reference") {

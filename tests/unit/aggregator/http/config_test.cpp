@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "aggregator/aggregator_config.h"
+#include "aggregator/app.h"
 #include "aggregator/data_lock.h"
 #include "aggregator/settings.h"
 #include "tests/support/temp_dir.h"
@@ -25,27 +26,77 @@ TEST_CASE("AggregatorConfig: every mistake is named with its line") {
   config::Problems problems;
   REQUIRE(load_config(file, config, problems).ok());
   CHECK(problems.size() >= 2);
-  CHECK(!validate(config, file).empty());
+  const auto more = validate(config);
+  REQUIRE(more.size() == 1);
+  CHECK(more[0].to_string().find(file + ":1: listen: not host:port: nowhere (write") == 0);
 }
 
 TEST_CASE("AggregatorConfig: an address that others can reach needs a token") {
   AggregatorConfig config;
   for (const char* loopback : {"127.0.0.1:0", "localhost:7400", "[::1]:7400", "127.0.0.5:1"}) {
     config.listen = loopback;
-    CHECK(validate(config, "f").empty());
+    CHECK(validate(config).empty());
   }
-  for (const char* open : {"0.0.0.0:7400", "[::]:7400", "10.0.0.1:7400", "host:7400"}) {
+  for (const char* open : {"0.0.0.0:7400", "[::]:7400", "10.0.0.1:7400"}) {
     config.listen = open;
     config.tokens.clear();
-    CHECK(validate(config, "f").size() == 1);
+    CHECK(validate(config).size() == 1);
     config.tokens = {{"t", "default"}};
-    CHECK(validate(config, "f").empty());
+    CHECK(validate(config).empty());
   }
+  // Of a host's name nobody could listen: it has to be refused before the start, not by it.
   for (const char* bad :
-       {"", ":7400", "7400", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "::1:5"}) {
+       {"", ":7400", "7400", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "::1:5", "host:7400"}) {
     CAPTURE(bad);
-    CHECK(!parse_listen(bad).ok());
+    config.listen = bad;
+    CHECK(validate(config).size() == 1);
   }
+}
+
+TEST_CASE("AggregatorConfig: what is wrong with the whole is told where it was given") {
+  test::TempDir dir;
+  CommandLine line;
+  line.config = dir.file("a.yaml");
+  std::ofstream(line.config) << "tokens:\n  - token: t\n  - tenant: x\n    token: t\n"
+                                "data_dir: ''\nready_file: /no/such/place/ready\n"
+                                "listen: 127.0.0.1:99999\n";
+  config::Problems problems;
+  REQUIRE(load_settings(line, problems).ok());
+  std::string text = config::to_string(problems);
+  CAPTURE(text);
+  for (const char* told :
+       {":4: tokens[1].token: is that of tokens[0], too", ":5: data_dir: must not be empty",
+        ":6: ready_file: there is no directory /no/such/place: create it",
+        ":7: listen: port 99999 is not from 0 to 65535"}) {
+    CAPTURE(told);
+    CHECK(text.find(line.config + told) != std::string::npos);
+  }
+  CHECK(problems.size() == 4);
+
+  line.listen = "somewhere";
+  line.data_dir = dir.file("data");
+  line.ready_file = dir.file("none/ready");
+  problems.clear();
+  REQUIRE(load_settings(line, problems).ok());
+  text = config::to_string(problems);
+  CHECK(text.find("command line: --listen: not host:port: somewhere") != std::string::npos);
+  CHECK(text.find("command line: --ready-file: there is no directory") != std::string::npos);
+  CHECK(text.find("data_dir") == std::string::npos);
+}
+
+TEST_CASE("AggregatorConfig: a start that fails names the key and the line of what it needs") {
+  test::TempDir dir;
+  CommandLine line;
+  line.config = dir.file("a.yaml");
+  std::ofstream(dir.file("plain")) << "a file, no directory\n";
+  std::ofstream(line.config) << "listen: 127.0.0.1:0\ndata_dir: " << dir.file("plain/data") << "\n";
+  config::Problems problems;
+  auto config = load_settings(line, problems);
+  REQUIRE(config.ok());
+  CHECK(problems.empty());
+  const auto app = App::make(std::move(*config), {});
+  REQUIRE(!app.ok());
+  CHECK(app.error().message().find(line.config + ":2: data_dir: create ") == 0);
 }
 
 TEST_CASE("AggregatorConfig: retention and what else a reload takes are read and printed") {

@@ -67,4 +67,36 @@ TEST_CASE("Endpoints: the document names every operation and describes every par
   }
 }
 
+TEST_CASE("Front page: says what this is, how to ask, and every operation; without a token too") {
+  ApiFixture f;
+  const ApiAnswer open = f.get("/", {}, {{"Host", "10.0.0.7:7400"}});
+  CHECK(open.status == 200);
+  CHECK(open.type == "text/plain; charset=utf-8");
+  CHECK(open.body.starts_with("Logarithm aggregator " LGR_VERSION));
+  CHECK(open.body.find("export LOGARITHM_SERVER=http://10.0.0.7:7400\n") != std::string::npos);
+  CHECK(open.body.find("TOKEN") == std::string::npos);
+  for (const Endpoint& endpoint : endpoints()) {
+    CAPTURE(endpoint.path);
+    CHECK(open.body.find(" " + std::string(endpoint.path) + " ") != std::string::npos);
+    CHECK(open.body.find(endpoint.what) != std::string::npos);
+  }
+  f.tokens = {{"secret", "team"}};
+  const ApiAnswer closed = f.get("/");
+  CHECK(closed.status == 200);
+  CHECK(closed.body.find("export LOGARITHM_TOKEN=") != std::string::npos);
+  CHECK(closed.body.find("secret") == std::string::npos);
+  CHECK(closed.body.find("team") == std::string::npos);
+  CHECK(f.get("/index.html").status == 401);
+}
+
+TEST_CASE("Front page: a host name that is none is not repeated") {
+  ApiFixture f;
+  for (const std::string& host :
+       {std::string("a; rm -rf ~"), std::string("<b>"), std::string(), std::string(300, 'a')}) {
+    CAPTURE(host);
+    const ApiAnswer answer = f.get("/", {}, {{"Host", host}});
+    CHECK(answer.body.find("LOGARITHM_SERVER=http://127.0.0.1:7400\n") != std::string::npos);
+  }
+}
+
 }  // namespace logarithm::aggregator

@@ -190,7 +190,55 @@ TEST_CASE("Api: telemetry series have min, max, mean and last per bucket and ran
   REQUIRE(narrow["series"].size() == 1);
   CHECK(narrow["step"] == 1);
   CHECK(narrow["series"][0]["buckets"].size() == 4);
-  CHECK(f.run("telemetry/series", {{"metric", "loss"}, {"attempt", "0"}})["series"].empty());
+  CHECK(f.run("telemetry/series", {{"metric", "loss"}, {"iteration", "90.."}})["series"].empty());
+}
+
+TEST_CASE(
+    "Api: sums of an attempt, a rank, a host or a stream that the job does not have are 404") {
+  TrainingFixture f;
+  std::vector<Line> tagged = {test::make_line(0, 1, "of a rank that only its lines name")};
+  tagged[0].wrapper_rank = 7;
+  StreamAttributes shared;
+  shared.job = "run";
+  shared.name = "launcher.log";
+  f.training->add_block(f.training->add_stream({StreamBase{9, 90}, 0}, {shared}), 0, tagged);
+  ProcessFacts silent;
+  silent.info.job = "run";
+  silent.info.rank = 12;
+  silent.attempt = 1;
+  f.training->add_process(silent);
+  struct Case {
+    const char *name, *value, *why;  // no why: it is there
+  };
+  for (const Case& c :
+       {Case{"attempt", "0", "has no attempt 0; it has 1"},
+        Case{"attempt", "1,3", "has no attempt 3"}, Case{"attempt", "0-4", nullptr},
+        Case{"rank", "5", "has no rank 5; it has 0-1,7,12"}, Case{"rank", "0,5", "has no rank 5"},
+        Case{"rank", "13..", "has no rank 13..;"}, Case{"rank", "-3--1", "has no rank -3..-1;"},
+        Case{"rank", "1", nullptr}, Case{"rank", "7", nullptr}, Case{"rank", "12", nullptr},
+        Case{"rank", "1-6", nullptr}, Case{"host", "n2", "has no host n2: "},
+        Case{"host", "n1", nullptr}, Case{"stream", "/no/such.log", "has no stream /no/such.log: "},
+        Case{"stream", "stdout", nullptr}, Case{"stream", "launcher.log", nullptr}}) {
+    for (const char* what : {"histogram", "fields", "callsites", "telemetry/series",
+                             "telemetry/points", "correlate", "compare"}) {
+      CAPTURE(what);
+      CAPTURE(c.name);
+      CAPTURE(c.value);
+      std::vector<std::pair<std::string, std::string>> query = {{c.name, c.value}};
+      if (std::string(what).starts_with("telemetry")) query.emplace_back("metric", "loss");
+      if (std::string(what) == "correlate") {
+        query.emplace_back("first", R"(|= "step")");
+        query.emplace_back("then", R"(|= "step")");
+      }
+      const ApiAnswer answer = f.get("/api/v1/jobs/run/" + std::string(what), query);
+      CAPTURE(answer.body);
+      CHECK(answer.status == (c.why == nullptr ? 200 : 404));
+      if (c.why != nullptr) CHECK(answer.body.find(c.why) != std::string::npos);
+    }
+    // Of pages of lines it is a filter like any other: what is not there yet may come.
+    CHECK(f.get("/api/v1/jobs/run/lines", {{c.name, c.value}}).status == 200);
+    CHECK(f.get("/api/v1/jobs/run/count", {{c.name, c.value}}).status == 200);
+  }
 }
 
 TEST_CASE("Api: telemetry points page by cursor to all points, in order of time") {

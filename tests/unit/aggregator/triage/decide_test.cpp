@@ -68,6 +68,8 @@ TEST_CASE("Triage: the rank that names a cause is first, all others are one casc
   std::size_t rows = 0;
   for (const Evidence& evidence : verdict.evidence) rows += evidence.klass == "cascade" ? 1 : 0;
   CHECK(rows == 1);
+  CHECK(verdict.evidence.back().claim ==
+        "the order is certain: 50 ms before the next one, times known to ± 1 ms");
 }
 
 TEST_CASE("Triage: times that overlap are not certain, and the cause is still found by its class") {
@@ -81,6 +83,10 @@ TEST_CASE("Triage: times that overlap are not certain, and the cause is still fo
   REQUIRE(verdict.first);
   CHECK(verdict.first->ranks == Ranks{2});
   CHECK_FALSE(verdict.first->certain);
+  // The middle of that wide time lies behind those of the others.
+  CHECK(*verdict.first->margin_ms == doctest::Approx(-449.5));
+  CHECK(verdict.evidence.back().claim ==
+        "the failures cannot be ordered by time: 449.5 ms apart, times known to ± 500.5 ms");
 }
 
 TEST_CASE("Triage: clocks of unknown offset give no certain order") {
