@@ -120,6 +120,7 @@ Status App::open() {
 
   FollowOptions follow;
   follow.once = config_.once;
+  follow.proc_root = config_.proc_root;
   const std::size_t files = descriptors_for_files(raise_descriptor_limit());
   source_fs_.set_descriptor_cap(files);
   follow.max_open = std::min(follow.max_open, files / 2);

@@ -30,7 +30,8 @@ Follower::Follower(FollowOptions options, SourceFs& fs, const RuleSet& rules, St
              options_.block_age,
              MonotonicTime{},
              mapped_},
-      watcher_(options_.inotify && !options_.once) {
+      watcher_(options_.inotify && !options_.once),
+      open_writers_(options_.proc_root) {
   for (StreamCheckpoint& checkpoint : log.recovered()) {
     // The kernel's log is no file; former boots' are forgotten like other streams that ended.
     if (!checkpoint.closed && !parse_source_state(checkpoint.source).kernel.empty()) continue;
@@ -103,6 +104,7 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (!stalled_) LGR_CHECK(swallow_no_space(run_endings(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(read_round(token, report)));
   if (!stalled_) LGR_CHECK(swallow_no_space(commit_all(token, !look_at_all)));
+  report.more = open_writers_.step(token, now_) || report.more;
   audit();
   if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
   if (all || writes_.is_flooded()) count_ahead(token);

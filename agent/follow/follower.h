@@ -14,6 +14,7 @@
 #include "agent/follow/dir_watcher.h"
 #include "agent/follow/ending_stream.h"
 #include "agent/follow/follow_stats.h"
+#include "agent/follow/open_writers.h"
 #include "agent/follow/refill.h"
 #include "agent/follow/source_fs.h"
 #include "agent/follow/stream_writer.h"
@@ -45,10 +46,12 @@ struct FollowOptions {
   std::chrono::milliseconds poll{1000};         // look at everything this often, woken or not
   std::chrono::milliseconds poll_unwatched{200};         // … when something cannot be watched
   std::uint64_t deleted_bytes = std::uint64_t{1} << 30;  // unread bytes of one deleted file
-  std::chrono::minutes deleted_age{60};                  // … and how long they may stay unread
+  // … and how long they may stay unread, or open because somebody may still write them.
+  std::chrono::minutes deleted_age{60};
   std::chrono::hours forget_after{24};
   std::size_t max_open = 1024;
   bool inotify = true;
+  std::string proc_root = "/proc";
 };
 
 struct StepReport {
@@ -200,7 +203,8 @@ class Follower {
   bool may_drop(const Tail& tail) const;
   Status settle(BlockingToken& token, Tail& tail);
   Status close_tail(BlockingToken& token, Tail& tail, const std::string& reason);
-  std::optional<std::string> reason_to_close(const Tail& tail) const;
+  std::optional<std::string> reason_to_close(const Tail& tail);
+  bool is_held(const Tail& tail);
   Status commit_all(BlockingToken& token, bool only_due);
   void limit_open_files();
   Status forget_old(BlockingToken& token);
@@ -246,6 +250,7 @@ class Follower {
   bool looks_at_slow_ = false;      // … in this turn
   MonotonicTime count_ahead_at_{};  // not before
   WriteCounter writes_;
+  OpenWriters open_writers_;
   std::unordered_map<std::string, StreamBase> counted_;  // of the files whose writes are counted
 };
 

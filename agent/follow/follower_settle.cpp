@@ -37,7 +37,14 @@ Status Follower::settle(BlockingToken& token, Tail& tail) {
   return {};
 }
 
-std::optional<std::string> Follower::reason_to_close(const Tail& tail) const {
+// Of a file that has no name for us any more: may somebody still write it?
+bool Follower::is_held(const Tail& tail) {
+  if (!tail.file.is_open()) return false;
+  const FileFacts& facts = tail.file.facts();
+  return open_writers_.ask(facts.device, facts.inode, now_) != OpenWriters::Answer::free;
+}
+
+std::optional<std::string> Follower::reason_to_close(const Tail& tail) {
   const auto quiet = now_ - tail.file.grown_at();
   const StreamWriter& writer = *tail.writer;
   const bool deleted = tail.deleted_since.has_value();
@@ -53,7 +60,8 @@ std::optional<std::string> Follower::reason_to_close(const Tail& tail) const {
   if (options_.once) return tail.at_end ? std::optional<std::string>("once") : std::nullopt;
   if (!tail.at_end && tail.file.is_open()) return std::nullopt;
   if (deleted && quiet >= options_.rotate_wait &&
-      now_ - *tail.deleted_since >= options_.rotate_wait) {
+      now_ - *tail.deleted_since >= options_.rotate_wait &&
+      (!is_held(tail) || now_ - *tail.deleted_since > options_.deleted_age)) {
     return "deleted";
   }
   const StreamAttributes& attributes = writer.attributes();
@@ -63,9 +71,9 @@ std::optional<std::string> Follower::reason_to_close(const Tail& tail) const {
                                                  [&](const Target* target) {
                                                    return has_living_writer(target->facts);
                                                  });
-  if (exited && quiet >= options_.exit_wait) return "exited";
+  if (exited && quiet >= options_.exit_wait && !(deleted && is_held(tail))) return "exited";
   if (tail.targets.empty() && quiet >= options_.rotate_wait && tail.unnamed_since &&
-      now_ - *tail.unnamed_since >= options_.rotate_wait) {
+      now_ - *tail.unnamed_since >= options_.rotate_wait && !deleted && !is_held(tail)) {
     return attributes.process.empty() && attributes.run_of.empty() ? "rotated" : "exited";
   }
   return std::nullopt;
@@ -85,6 +93,10 @@ Status Follower::close_tail(BlockingToken& token, Tail& tail, const std::string&
     LGR_WARN("given up unread stream={} bytes={}", to_text(writer.stream()),
              size - writer.next_read());
     LGR_CHECK(writer.append_gap(token, Gap{writer.next_read(), size, "deleted", wall_}));
+  } else if (reason == "deleted" && is_held(tail)) {
+    ++stats_.abandoned;
+    LGR_WARN("given up although it may still be written stream={}", to_text(writer.stream()));
+    LGR_CHECK(writer.append_gap(token, Gap{size, std::nullopt, "deleted", wall_}));
   }
   if (reason == "deleted") ++stats_.deleted;
   writer.source().seen = wall_;

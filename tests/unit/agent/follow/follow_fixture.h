@@ -271,6 +271,10 @@ class FollowFixture {
     options.inotify = false;
     options.poll = std::chrono::milliseconds(0);
     options.poll_unwatched = std::chrono::milliseconds(0);
+    // Whether a file may still be written is asked of this process alone.
+    options.proc_root = proc.path();
+    const std::string self = std::to_string(::getpid());
+    std::filesystem::create_directory_symlink("/proc/" + self, proc.file(self));
   }
 
   std::string path(const std::string& name) const { return dir.file(name); }
@@ -370,7 +374,7 @@ class FollowFixture {
     return set.get();
   }
 
-  TempDir dir;
+  TempDir dir, proc;
   FollowOptions options;
   FaultSourceFs fs;
   MemoryLog log;

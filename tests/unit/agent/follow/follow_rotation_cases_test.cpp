@@ -344,6 +344,57 @@ TEST_CASE("case 16: renamed, compressed and removed: drained, then closed as del
   CHECK(f.gaps().empty());
 }
 
+TEST_CASE("case 16: what a writer of which nothing is known writes after the removal is read") {
+  for (const bool removed : {true, false}) {  // or renamed out of sight
+    CAPTURE(removed);
+    FollowFixture f;
+    f.append("app.log", numbered(0, 10));
+    f.glob("app.log");
+    f.run();
+    const int writer = ::open(f.path("app.log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    const int reader = ::open(f.path("app.log").c_str(), O_RDONLY | O_CLOEXEC);
+    if (removed) f.remove("app.log");
+    if (!removed) f.rename("app.log", "elsewhere");
+    f.glob("app.log");
+    for (int minute = 0; minute < 20; ++minute) f.run(seconds(60));
+    CHECK_FALSE(f.streams()[0]->checkpoint.closed);
+    const std::string more = numbered(10, 5);
+    REQUIRE(::write(writer, more.data(), more.size()) == static_cast<ssize_t>(more.size()));
+    f.run();
+    ::close(writer);
+    f.run(seconds(3));
+    CHECK_FALSE(f.streams()[0]->checkpoint.closed);
+    f.run(seconds(61));  // a file that was held is looked for again after a minute
+    f.run(seconds(61));
+    ::close(reader);
+
+    CHECK(f.texts().size() == 15);
+    REQUIRE(f.streams().size() == 1);
+    CHECK(f.streams()[0]->checkpoint.close_reason == (removed ? "deleted" : "rotated"));
+    CHECK(f.gaps().empty());
+  }
+}
+
+TEST_CASE("case 23: a deleted file that somebody keeps open is given up at its age, with a gap") {
+  FollowFixture f;
+  f.append("a.log", numbered(0, 10));
+  f.glob("a");
+  f.run();
+  const int keeper = ::open(f.path("a.log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  f.remove("a.log");
+  f.glob("a");
+  for (int minute = 0; minute < 59; ++minute) f.run(seconds(60));
+  CHECK_FALSE(f.streams()[0]->checkpoint.closed);
+  f.run(seconds(70));
+  f.run(seconds(70));
+  ::close(keeper);
+
+  CHECK(f.streams()[0]->checkpoint.close_reason == "deleted");
+  CHECK(f.follower().stats().abandoned == 1);
+  REQUIRE(f.gaps().size() == 1);
+  CHECK_FALSE(f.gaps()[0].to.has_value());
+}
+
 TEST_CASE("case 19: remove and recreate, 300 times") {
   FollowFixture f;
   f.append("f", "");
