@@ -72,8 +72,7 @@ std::uint8_t Intake::read_container(const LineSplitter::Segment& segment, LineOr
   if (first != '{') return transport::plain;
   if (const auto docker = parse_docker(segment.raw)) {
     origin.time = docker->time;
-    origin.piece_prefix =
-        static_cast<std::uint32_t>(docker->log.data() - segment.raw.data());
+    origin.piece_prefix = static_cast<std::uint32_t>(docker->log.data() - segment.raw.data());
     file_line_.contained = true;
     file_line_.output = docker->output;
     file_line_.continues = !docker->ends;

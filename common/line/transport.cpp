@@ -48,8 +48,8 @@ void for_pieces(std::string_view raw, const std::vector<Extent>& extents, Each e
 }  // namespace
 
 std::optional<DockerLine> parse_docker(std::string_view raw) {
-  // dockerd writes `{"log":"`; who writes the same by other means has other orders, and blanks. Most
-  // objects are programs' own: their first key tells.
+  // dockerd writes `{"log":"`; who writes the same by other means has other orders, and blanks.
+  // Most objects are programs' own: their first key tells.
   const std::size_t key = raw.size() > 2 && raw[0] == '{' ? raw.find_first_not_of(" \t", 1) : 0;
   if (key == 0 || key + 1 >= raw.size() || raw[key] != '"' ||
       std::string_view("lsta").find(raw[key + 1]) == std::string_view::npos) {

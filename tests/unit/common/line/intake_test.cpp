@@ -100,28 +100,25 @@ TEST_CASE("Intake: docker's lines are unwrapped whatever the order of their keys
   for (const std::string& form : forms) {
     CAPTURE(form);
     ParsedStream stream;
-    const auto& lines = stream.feed(form + "
-");
+    const auto& lines = stream.feed(form + "\n");
     REQUIRE(lines.size() == 1);
     CHECK(text_of(lines[0]) == "[rank3]: a");
     CHECK(lines[0].wrapper_rank == 3);
     CHECK(lines[0].output == Output::err);
     CHECK(lines[0].time == kNoon + 448'120'903);
     CHECK_FALSE(lines[0].has(line_flag::derived_time));
-    CHECK(exported(lines) == form + "
-");
+    CHECK(exported(lines) == form + "\n");
   }
 }
 
 TEST_CASE("Intake: pieces of any of docker's forms are joined by their output") {
   const auto spread = [](const std::string& output, const std::string& log) {
     return R"({"stream": ")" + output + R"(", "log": ")" + log +
-           R"(", "time": "2026-03-04T05:06:07.448120903Z"})" + "
-";
+           R"(", "time": "2026-03-04T05:06:07.448120903Z"})" + "\n";
   };
   const std::string file = spread("stdout", "a1 ") + docker("stderr", "b1 ") +
-                           docker("stdout", "a2 ") + spread("stderr", "b2\n") +
-                           spread("stdout", "a3\n");
+                           docker("stdout", "a2 ") + spread("stderr", "b2\\n") +
+                           spread("stdout", "a3\\n");
   ParsedStream stream;
   const auto& lines = stream.feed(file);
   REQUIRE(lines.size() == 2);
@@ -143,8 +140,7 @@ TEST_CASE("Intake: a program's own object is no line of docker's") {
         R"({"log": "a", "log": "b", "stream": "stdout", "time": "2026-03-04T05:06:07Z"})", "{",
         R"({ ")", R"({"step": 1})"}) {
     ParsedStream stream;
-    const auto& lines = stream.whole(object + "
-");
+    const auto& lines = stream.whole(object + "\n");
     REQUIRE(lines.size() == 1);
     CHECK(text_of(lines[0]) == object);
     CHECK(lines[0].output == Output::unset);
