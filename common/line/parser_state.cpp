@@ -81,6 +81,11 @@ class Writer {
     number(static_cast<std::uint8_t>(state.evidence.verdict));
     number(static_cast<std::uint8_t>(state.evidence.kind));
     number(state.evidence.seen);
+    if (state.evidence.kind == WeakWrapper::host) {
+      number(state.evidence.host);
+      number(state.evidence.stem);
+      number(static_cast<std::uint8_t>(state.evidence.others | state.evidence.again << 1));
+    }
     number(static_cast<std::uint8_t>(state.hosts.hashes.size()));
     for (std::uint64_t host : state.hosts.hashes) number(host);
   }
@@ -169,8 +174,15 @@ class Reader {
     state.file_line.continues = (bits & 4) != 0;
     state.file_line.output = static_cast<Output>(small(2));
     state.evidence.verdict = static_cast<WeakEvidence::Verdict>(small(2));
-    state.evidence.kind = static_cast<WeakWrapper>(small(3));
+    state.evidence.kind = static_cast<WeakWrapper>(small(4));
     state.evidence.seen = small(WeakEvidence::kEnough);
+    if (state.evidence.kind == WeakWrapper::host) {
+      state.evidence.host = number<std::uint32_t>();
+      state.evidence.stem = number<std::uint32_t>();
+      const std::uint8_t hosts_seen = small(3);
+      state.evidence.others = (hosts_seen & 1) != 0;
+      state.evidence.again = (hosts_seen & 2) != 0;
+    }
     const std::uint8_t hosts = small(KnownHosts::kMost);
     for (std::uint8_t i = 0; i < hosts && !bad_; ++i) {
       state.hosts.hashes.push_back(number<std::uint64_t>());
