@@ -8,8 +8,9 @@
 namespace logarithm {
 namespace {
 
-constexpr std::uint8_t kStateVersion = 3;
-constexpr std::uint8_t kWithoutLanes = 2;  // is read too
+constexpr std::uint8_t kStateVersion = 4;
+// Are read too:
+constexpr std::uint8_t kWithoutChange = 3, kWithoutLanes = 2;
 constexpr std::size_t kMaxCallsite = 1024;
 constexpr std::size_t kMaxText = 8192;
 constexpr std::uint8_t kMaxKind = static_cast<std::uint8_t>(OpenRecord::Kind::arguments);
@@ -58,6 +59,12 @@ class Writer {
     value = value.substr(0, most);
     number(static_cast<std::uint16_t>(value.size()));
     out.append(value);
+  }
+  void change(const ClockChange& value) {
+    number(static_cast<std::uint8_t>((value.by != 0 ? 1 : 0) | (value.doubled ? 2 : 0)));
+    if (value.by == 0) return;
+    number(static_cast<std::int16_t>(value.from));
+    number(static_cast<std::int16_t>(value.by));
   }
   void writer(const LastWriter& value) {
     optional(value.rank);
@@ -153,6 +160,13 @@ class Reader {
   Severity severity() {
     return static_cast<Severity>(small(static_cast<std::uint8_t>(Severity::fatal)));
   }
+  void change(ClockChange& value) {
+    const std::uint8_t bits = small(3);
+    value.doubled = (bits & 2) != 0;
+    if ((bits & 1) == 0) return;
+    value.from = number<std::int16_t>();
+    value.by = number<std::int16_t>();
+  }
   void writer(LastWriter& value) {
     optional(value.rank);
     optional(value.lane);
@@ -241,6 +255,7 @@ std::string encode_state(const ParserState& state) {
   for (const OpenRecord& record : state.parked) write_record(w, record);
   w.optional(state.boot);
   w.lanes(state);
+  w.change(state.clock_change);
   return std::move(w.out);
 }
 
@@ -248,7 +263,7 @@ Result<ParserState> decode_state(std::string_view bytes) {
   ParserState state;
   Reader r(bytes);
   const auto version = r.number<std::uint8_t>();
-  if (version != kStateVersion && version != kWithoutLanes) {
+  if (version < kWithoutLanes || version > kStateVersion) {
     return Error(ErrorCode::corrupt, "parser state of an unknown version");
   }
   r.optional(state.iteration);
@@ -261,12 +276,14 @@ Result<ParserState> decode_state(std::string_view bytes) {
   state.parked.resize(r.small(kMaxParked));
   for (OpenRecord& record : state.parked) read_record(r, record);
   r.optional(state.boot);
-  if (version != kWithoutLanes) r.lanes(state);
+  if (version > kWithoutLanes) r.lanes(state);
+  if (version > kWithoutChange) r.change(state.clock_change);
   // Times that never were: differences of them must not overflow.
   const bool possible = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
                         sane(state.record) &&
                         std::all_of(state.parked.begin(), state.parked.end(), sane) &&
-                        std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60;
+                        std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60 &&
+                        std::abs(state.clock_change.by) <= 60;
   if (!r.good() || !possible) return Error(ErrorCode::corrupt, "parser state is damaged");
   return state;
 }
