@@ -50,7 +50,8 @@ int through_change(int offset, UnixNanos local, UnixNanos observed, ParserState&
   const auto seen = estimate_utc_offset(local, observed);
   if (!seen || std::abs(*seen - offset) > kSummer) return zone;
   const bool back = state.last_time && local - zone * kMinute < *state.last_time - kStepBack;
-  const bool ended = *seen == zone - kSummer && back && is_changing_night(local);
+  const bool ended =
+      *seen == zone - kSummer && back && (*seen == offset || is_changing_night(local));
   if (*seen != zone + kSummer && !ended) return zone;
   change.from = offset;
   change.by = *seen - offset;

@@ -154,7 +154,10 @@ TEST_CASE("Log header: loggers' own forms of a date that is none keep level and 
       {"25:61:61 - ERROR - x", Severity::error, "", "x"},
       {R"({"time": "2026-13-45 25:61:61", "level": "ERROR", "msg": "x"})", Severity::error, "",
        R"({"time": "2026-13-45 25:61:61", "level": "ERROR", "msg": "x"})"},
+      {R"({"ts": "2026-02-30T05:06:07Z", "level": "error", "step": 3})", Severity::error, "",
+       R"({"ts": "2026-02-30T05:06:07Z", "level": "error", "step": 3})"},
       {"time=2026-13-45T25:61:61Z level=error msg=x", Severity::error, "", "msg=x"},
+      {"time=\"2026-02-30 05:06:07\" level=error step=3", Severity::error, "", "step=3"},
   };
   for (const Case& c : cases) {
     CAPTURE(std::string(c.text));

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 namespace logarithm {
 namespace {
 
@@ -140,6 +142,17 @@ TEST_CASE("Order time: case 58: the hour that is skipped, in a stream that is fo
   // And back in autumn.
   s.state.last_time = kAutumn - kSecond;
   CHECK(s.at("2026-10-25 02:00:01", kAutumn + kSecond).time == kAutumn + kSecond);
+}
+
+TEST_CASE("Order time: case 58: a stream of two zones has each where it was written") {
+  Stream s;
+  s.context.utc_offset_minutes = -60;
+  UnixNanos now = kNewYear;
+  for (int i = 0; i < 3; ++i, now += 10 * kSecond) {
+    const std::string second = std::to_string(i) + "0";
+    CHECK(s.at("2026-12-31 23:00:" + second, now).time == now);
+    CHECK(s.at("2027-01-01 00:00:" + second, now).time == now);
+  }
 }
 
 TEST_CASE("Order time: case 58: an import through a change never goes back") {
