@@ -92,7 +92,7 @@ def fuzz():
         name = os.path.basename(program)
         corpus = os.path.join(ROOT, "build/fuzz/corpus", name)
         os.makedirs(corpus, exist_ok=True)
-        seeds = os.path.join(ROOT, "tests/fuzz/corpus", name)
+        seeds = os.path.join(ROOT, "tests/fuzz/corpus", name.removesuffix("_fuzz"))
         run(name, [program, f"-max_total_time={FUZZ_SECONDS}", "-rss_limit_mb=2048", "-timeout=10",
                    "-print_final_stats=1", f"-artifact_prefix={corpus}.", corpus] + ([seeds] if os.path.isdir(seeds) else []))
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,6 +38,12 @@ struct TailLine {
   bool checkpoint = false;  // its template speaks of one
 
   bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
+  // Itself; not one that it has from the lines around it.
+  bool says_iteration() const { return iteration && !has(line_flag::derived_iteration); }
+  // It was said no later, on its rank's clock.
+  UnixNanos latest() const {
+    return has(line_flag::derived_time) ? std::max(time, observed) : time;
+  }
 };
 
 struct Sample {
@@ -100,6 +107,13 @@ struct RankFacts {
   std::map<TemplateId, std::vector<IterationStart>> arrivals;
   std::map<std::string, Metric> metrics;
   std::map<std::string, std::string> not_captured;  // stream -> why
+
+  // No later than then it said its last line.
+  UnixNanos last_heard() const {
+    UnixNanos out = last_time;
+    for (const TailLine& line : tail) out = std::max(out, line.latest());
+    return out;
+  }
 
   std::optional<std::int64_t> last_iteration() const {
     if (iterations.empty()) return std::nullopt;

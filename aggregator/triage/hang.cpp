@@ -1,31 +1,26 @@
 #include "aggregator/triage/hang.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <set>
+#include <utility>
+
+#include "aggregator/triage/odd_ranks.h"
 
 namespace logarithm::aggregator::triage {
 namespace {
 
-// So many of its longest steps must pass without the next iteration: few where a rank lacks what
-// the others said; more where it only says more (it may evaluate, or save); in a checkpoint, which
-// no step measures, as many.
-constexpr std::int64_t kSteps = 3, kStepsOfMore = 30;
-// Files end at some moment: what is quiet there is quiet for at least this many tenths of a step.
-constexpr std::int64_t kTenthsOfFiles = 15;
+// So many of its longest steps must pass without the next iteration where a rank only says more
+// than the others (it may evaluate, or save); in a checkpoint, which no step measures, as many.
+// Where it lacks what they said, kSteps.
+constexpr std::int64_t kStepsOfMore = 30;
+// Files end at some moment: what is quiet there is quiet for at least this many tenths of a step;
+// of one where a rank both lacks a line and says another.
+constexpr std::int64_t kTenthsOfFiles = 15, kTenthsOfBoth = 10;
 // So many iterations measure a step by the time that all took; the longest of them are longer.
 constexpr std::size_t kMeasured = 8;
 constexpr std::int64_t kUneven = 3;
-// What a line may take from the program to the answer, nanoseconds.
-constexpr std::int64_t kDelivery = 2'000'000'000;
-// Clocks of programs and file servers are hardly further apart than this, nanoseconds.
-constexpr std::int64_t kOtherClock = 15'000'000'000;
-// The same where one of them is a file server's, which is rarely without time synchronisation.
-constexpr std::int64_t kFileServer = 6'000'000'000;
-
-// No later than then the line was said, on its rank's clock.
-UnixNanos latest_time(const TailLine& line) {
-  return line.has(line_flag::derived_time) ? std::max(line.time, line.observed) : line.time;
-}
 
 struct Quiet {
   std::int64_t since = 0;   // no rank said a further iteration, nanoseconds
@@ -33,6 +28,31 @@ struct Quiet {
   std::size_t watched = 0;  // living processes
   bool starting = false;    // `step` is the time of all that was said yet
 };
+
+// When the rank last said a further iteration, on its own clock. A heartbeat says the same one
+// again and again, and is no progress.
+UnixNanos progress_of(const RankFacts& rank) {
+  UnixNanos out = rank.iterations.empty() ? INT64_MIN : rank.iterations.back().time;
+  std::set<std::pair<TemplateId, std::int64_t>> seen;
+  for (const TailLine& line : rank.tail) {
+    if (!line.says_iteration() || !seen.emplace(line.template_id, *line.iteration).second) continue;
+    out = std::max(out, line.latest());
+  }
+  return out;
+}
+
+// When lines were observed tells when they were said: where a rank's last line says its time, it
+// was observed then. Not so of files that were copied without their times.
+bool is_observed_in_time(const Facts& facts) {
+  std::size_t stamped = 0, in_time = 0;
+  for (const RankFacts& rank : facts.ranks) {
+    if (rank.tail.empty() || rank.tail.back().has(line_flag::derived_time)) continue;
+    const TailLine& last = rank.tail.back();
+    ++stamped;
+    if (std::abs(last.observed - last.time) <= kOtherClock) ++in_time;
+  }
+  return 2 * in_time > stamped;
+}
 
 // nullopt when a rank has ended, or there is nothing to go by.
 std::optional<Quiet> quiet_of(const Analysis& analysis) {
@@ -42,6 +62,7 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
   UnixNanos first = INT64_MAX, last = INT64_MIN, progress = INT64_MIN;
   std::uint64_t lines = 0;
   std::size_t said = 0;
+  const bool in_time = is_observed_in_time(facts);
   for (const RankFacts& rank : facts.ranks) {
     if (rank.process && rank.process->exit) return std::nullopt;
     if (rank.process && rank.process->alive) ++out.watched;
@@ -51,15 +72,10 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
     if (rank.lines == 0) continue;
     lines += rank.lines;
     first = std::min(first, rank.first_time - ahead);
-    last = std::max(last, rank.last_time - ahead);
-    if (!rank.iterations.empty()) {
-      progress = std::max(progress, rank.iterations.back().time - ahead);
-    }
+    last = std::max(last, (in_time ? rank.last_heard() : rank.last_time) - ahead);
+    const UnixNanos own = progress_of(rank);
+    if (own != INT64_MIN) progress = std::max(progress, own - ahead);
     said = std::max(said, rank.said);
-    for (const TailLine& line : rank.tail) {
-      if (!line.iteration || line.has(line_flag::derived_iteration)) continue;
-      progress = std::max(progress, latest_time(line) - ahead);
-    }
   }
   if (lines == 0) return std::nullopt;
   // Files say no more than that somebody still spoke, or a kernel of a blocked process.
@@ -77,111 +93,29 @@ std::optional<Quiet> quiet_of(const Analysis& analysis) {
   return out;
 }
 
-bool too_quiet(const Analysis& analysis, const Quiet& quiet, bool lacks_lines) {
-  if (quiet.watched == 0) return 10 * quiet.since > kTenthsOfFiles * quiet.step + 10 * kDelivery;
+// What sets ranks apart from their peers: the more it says, the less patience it needs.
+enum class Apart { more, lacks, both };
+
+bool too_quiet(const Analysis& analysis, const Quiet& quiet, Apart apart) {
+  if (quiet.watched == 0) {
+    const std::int64_t tenths = apart == Apart::both ? kTenthsOfBoth : kTenthsOfFiles;
+    return 10 * quiet.since > tenths * quiet.step + 10 * kDelivery;
+  }
   const bool saving = phase_of(analysis) == "checkpoint";
-  const bool short_wait = lacks_lines && !saving && !quiet.starting;
+  const bool short_wait = apart != Apart::more && !saving && !quiet.starting;
   const std::int64_t steps = short_wait ? kSteps : kStepsOfMore;
   return quiet.since > steps * quiet.step + kDelivery;
 }
 
-// What a rank said since its peers' last iteration began, or its very last lines.
-bool said(const RankFacts& rank, TemplateId id) {
-  return std::any_of(rank.tail.begin(), rank.tail.end(),
-                     [&](const TailLine& line) { return line.template_id == id; });
-}
-
-// The last line (template, iteration) that most ranks share.
-const TailLine* common_last(const Facts& facts) {
-  std::map<std::pair<TemplateId, std::int64_t>, std::pair<std::size_t, const TailLine*>> ranks;
-  for (const RankFacts& rank : facts.ranks) {
-    const TailLine* last = last_normal(rank);
-    if (last == nullptr) continue;
-    auto& [count, line] = ranks[{last->template_id, last->iteration.value_or(-1)}];
-    ++count;
-    line = last;
-  }
-  const TailLine* best = nullptr;
-  std::size_t most = 0;
-  for (const auto& [key, entry] : ranks) {
-    if (entry.first <= most) continue;
-    most = entry.first;
-    best = entry.second;
-  }
-  return 2 * most > facts.ranks.size() ? best : nullptr;
-}
-
-struct Odd {
-  std::vector<std::int32_t> behind, extra;
-};
-
-// The last iteration of any rank was said long after the line: what ranks say at the start, each in
-// its own words, stays the last line of many an output.
-bool is_overtaken(const Analysis& analysis, const RankFacts& rank, const TailLine& line) {
-  const UnixNanos until =
-      latest_time(line) + (line.has(line_flag::derived_time) ? kFileServer : 0) + kDelivery;
-  for (const RankFacts& other : analysis.facts.ranks) {
-    if (other.iterations.empty()) continue;
-    const auto offset = analysis.clocks.between(other, rank);
-    const std::int64_t ahead = offset ? offset->hi : kOtherClock;
-    if (other.iterations.back().time - ahead > until) return true;
-  }
-  return false;
-}
-
-// The last line of one of its outputs is one that no other rank says, and that it did not say in
-// earlier iterations: not what it always says more than others.
-bool says_more(const Analysis& analysis, const RankFacts& rank) {
-  const Facts& facts = analysis.facts;
-  std::map<StreamId, const TailLine*> last;
-  for (const TailLine& line : rank.tail) {
-    const TailLine*& newest = last[line.line.stream];
-    if (newest == nullptr || newest->line.offset < line.line.offset) newest = &line;
-  }
-  const auto own = rank.last_iteration();
-  for (const auto& [stream, newest] : last) {
-    const bool regular = std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
-      const bool said = line.iteration && !line.has(line_flag::derived_iteration);
-      const bool earlier = line.iteration && own && *line.iteration < *own;
-      return line.template_id == newest->template_id && (said || earlier);
-    });
-    // What it said in passing, iterations ago, is no last word.
-    const bool stale = own && newest->iteration && *newest->iteration < *own;
-    if (regular || stale || newest->marked || is_overtaken(analysis, rank, *newest)) continue;
-    const bool alone = std::none_of(facts.ranks.begin(), facts.ranks.end(), [&](const auto& peer) {
-      return &peer != &rank && said(peer, newest->template_id);
-    });
-    if (alone) return true;
-  }
-  return false;
-}
-
-// Of ranks that say more than others, those that said so last: the others did in passing.
-void keep_latest(const Analysis& analysis, std::vector<std::int32_t>& ranks) {
-  const RankFacts& reference = analysis.facts.ranks.front();
-  std::map<std::int32_t, UnixNanos> last;
-  UnixNanos latest = INT64_MIN;
-  for (const std::int32_t number : ranks) {
-    const RankFacts& rank = *analysis.facts.find(number);
-    const auto offset = analysis.clocks.between(rank, reference);
-    UnixNanos& time = last.emplace(number, INT64_MIN).first->second;
-    for (const TailLine& line : rank.tail) time = std::max(time, latest_time(line));
-    time -= offset ? offset->estimate : 0;
-    latest = std::max(latest, time);
-  }
-  const std::int64_t step = longest_step(analysis.facts).value_or(0);
-  std::erase_if(ranks, [&](std::int32_t number) {
-    return last[number] + kSteps * step + kDelivery < latest;
-  });
-}
-
 // The rank goes on after this line on another output, so long that no two clocks explain it: what
-// NCCL says at the start stays the last line of many a stdout.
+// NCCL says at the start stays the last line of many a stdout. Two stamps of a rank are of one
+// clock.
 bool is_outlived(const RankFacts& rank, const TailLine& line) {
-  const UnixNanos until = latest_time(line);
+  const bool stamped = !line.has(line_flag::derived_time);
+  const UnixNanos until = line.latest() + (stamped ? kDelivery : kOtherClock);
   return std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& other) {
     return other.line.stream != line.line.stream && !other.has(line_flag::derived_time) &&
-           other.time > until + kOtherClock;
+           other.time > until;
   });
 }
 
@@ -198,8 +132,8 @@ bool said_the_end(const Facts& facts) {
     }
     std::set<TemplateId> mine;
     for (const auto& [stream, line] : last) {
-      const bool said = line->iteration && !line->has(line_flag::derived_iteration);
-      if (times[line->template_id] != 1 || said || is_outlived(rank, *line)) continue;
+      const bool once = times[line->template_id] == 1 && !line->says_iteration();
+      if (!once || is_outlived(rank, *line)) continue;
       mine.insert(line->template_id);
     }
     for (const TemplateId id : mine) ++ends[id];
@@ -218,41 +152,12 @@ std::optional<std::int32_t> blocked_rank(const Facts& facts) {
   return std::nullopt;
 }
 
-Odd odd_ranks(const Analysis& analysis) {
-  const Facts& facts = analysis.facts;
-  Odd out;
-  const auto iteration = common_iteration(facts);
-  const TailLine* common = common_last(facts);
-  for (const RankFacts& rank : facts.ranks) {
-    const auto own = rank.last_iteration();
-    const TailLine* last = last_normal(rank);
-    if (iteration && own && *own < *iteration) {
-      out.behind.push_back(rank.rank);
-    } else if (common != nullptr && last != nullptr && last->template_id != common->template_id) {
-      // Who never says that line has another part in the job, and is not behind for that.
-      const bool has_it =
-          std::any_of(rank.tail.begin(), rank.tail.end(), [&](const TailLine& line) {
-            return line.template_id == common->template_id && line.iteration == common->iteration;
-          });
-      if (!has_it && said(rank, common->template_id)) out.behind.push_back(rank.rank);
-    }
-    if (says_more(analysis, rank)) out.extra.push_back(rank.rank);
-  }
-  const auto keep_few = [&](std::vector<std::int32_t>& ranks) {
-    if (2 * ranks.size() >= facts.ranks.size()) ranks.clear();
-  };
-  keep_few(out.behind);
-  keep_few(out.extra);
-  keep_latest(analysis, out.extra);
-  return out;
-}
-
 }  // namespace
 
 std::optional<Candidate> find_hang(const Analysis& analysis) {
   const auto quiet = quiet_of(analysis);
   if (quiet && quiet->watched == 0 && said_the_end(analysis.facts)) return std::nullopt;
-  if (!quiet || !too_quiet(analysis, *quiet, true)) return std::nullopt;
+  if (!quiet || !too_quiet(analysis, *quiet, Apart::both)) return std::nullopt;
   const Odd odd = odd_ranks(analysis);
   Candidate out;
   out.kind = "hang";
@@ -268,11 +173,13 @@ std::optional<Candidate> find_hang(const Analysis& analysis) {
     out.ranks = both;
     out.claim = "has another last line than all others, and not theirs";
     out.confidence = 0.8;
+  } else if (!too_quiet(analysis, *quiet, Apart::lacks)) {
+    return std::nullopt;
   } else if (!odd.behind.empty()) {
     out.ranks = odd.behind;
     out.claim = "lacks the last lines of the others";
     out.confidence = 0.7;
-  } else if (!too_quiet(analysis, *quiet, false)) {
+  } else if (!too_quiet(analysis, *quiet, Apart::more)) {
     return std::nullopt;
   } else if (!odd.extra.empty()) {
     out.ranks = odd.extra;

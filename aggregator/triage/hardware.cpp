@@ -57,6 +57,8 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis, const Candida
   for (const Outcome& outcome : analysis.outcomes) {
     const bool failed = outcome.end == End::root || outcome.end == End::cascade;
     if (failed) until = std::max(until, outcome.when.hi);
+    // Who died without a word did so while its peers still spoke, however long it had been silent.
+    if (!seen.timed) until = std::max(until, outcome.rank->last_heard());
   }
   std::optional<Candidate> best;
   int weight = 0;

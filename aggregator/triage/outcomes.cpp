@@ -31,6 +31,14 @@ bool may_end(const TailLine& line) {
          !line.has(line_flag::progress);
 }
 
+// The rank said the same of this iteration before: a heartbeat, and no end.
+bool is_repeated(const RankFacts& rank, const TailLine& line) {
+  return line.says_iteration() &&
+         std::count_if(rank.tail.begin(), rank.tail.end(), [&](const TailLine& other) {
+           return other.template_id == line.template_id && other.iteration == line.iteration;
+         }) > 1;
+}
+
 // Templates that at least half of the ranks (and two) have as the last line of a stream. What ranks
 // say after something broke is no end in order, however many say it.
 std::set<TemplateId> common_ends(const Facts& facts, const std::set<std::int32_t>& disturbed) {
@@ -44,7 +52,7 @@ std::set<TemplateId> common_ends(const Facts& facts, const std::set<std::int32_t
     }
     std::set<TemplateId> mine;
     for (const auto& [stream, line] : last) {
-      if (may_end(*line)) mine.insert(line->template_id);
+      if (may_end(*line) && !is_repeated(rank, *line)) mine.insert(line->template_id);
     }
     for (const TemplateId id : mine) ++ranks[id];
   }
@@ -82,8 +90,8 @@ bool went_on(const Facts& facts, const Clocks& clocks, const RankFacts& rank,
     if (further.size() >= enough) return true;
   }
   for (const TailLine& line : rank.tail) {
-    const bool said = line.iteration && !line.has(line_flag::derived_iteration);
-    if (!said || (event.iteration && *line.iteration <= *event.iteration)) continue;
+    if (!line.says_iteration()) continue;
+    if (event.iteration && *line.iteration <= *event.iteration) continue;
     if (is_normal(line) && comes_after(line, event)) further.insert(*line.iteration);
   }
   if (further.size() >= enough) return true;

@@ -14,9 +14,10 @@ constexpr std::size_t kLeast = 5;     // iterations that show it
 constexpr std::size_t kWindow = 64;   // of the newest ones
 constexpr double kShare = 0.2;        // of a step: less slows nobody much
 constexpr double kTimesSpread = 2.0;  // the peers' own spread
-// A few iterations are late by chance, too: of so few more is asked.
-constexpr std::size_t kLongRun = 16;
-constexpr double kShareOfShortRun = 0.5;
+// A few iterations are late by chance, too: of so few more is asked, and of fewer still much more.
+constexpr std::size_t kLongRun = 16, kLeastOfAll = 3;
+constexpr double kShareOfShortRun = 0.5, kShareOfShortest = 1.0;
+constexpr double kTimesWorst = 2.0, kTimesWorstOfShortest = 8.0;  // the latest of the peers
 // A stall is longer than this many steps; so often makes it one.
 constexpr double kStallSteps = 5;
 constexpr std::size_t kStalls = 3;
@@ -83,18 +84,30 @@ Lateness lateness(const Row& row, std::size_t rank) {
   return {row.values[rank] - usual, std::max(median(away), (latest - usual) / 2)};
 }
 
-// How many of the newest rows show `rank` late, without a break of more than one in five.
-std::size_t run_length(const std::vector<Row>& rows, std::size_t rank, double step) {
+// How many of the newest rows show a rank late, without a break of more than one in five. `rows`:
+// its lateness; `shift`: by how much it is later than that.
+std::size_t run_length(const std::vector<Lateness>& rows, double shift, double step) {
   std::size_t late = 0, length = 0, best = 0;
   for (auto row = rows.rbegin(); row != rows.rend() && length < kWindow; ++row) {
-    const Lateness one = lateness(*row, rank);
+    const double by = row->by + shift;
     ++length;
-    const bool is_late = one.by > kTimesSpread * one.spread && one.by > kShare * step / 2;
+    const bool is_late = by > kTimesSpread * row->spread && by > kShare * step / 2;
     if (is_late) ++late;
     if (is_late && 5 * late >= 4 * length) best = length;
     if (length > kLeast && 2 * late < length) break;
   }
   return best;
+}
+
+// A clock's offset is estimated as if its rank mostly came in time. Who is late most of the time
+// looks early before that instead: as early as its clock may be wrong, and no more.
+double hidden_lateness(const std::vector<Lateness>& rows, double doubt, double step) {
+  std::vector<double> by;
+  for (const Lateness& row : rows) by.push_back(row.by);
+  const auto early = by.begin() + static_cast<std::ptrdiff_t>(kLeast - 1);
+  std::nth_element(by.begin(), early, by.end());
+  const double shift = -*early;
+  return shift > kShare * step && shift <= doubt ? shift : 0;
 }
 
 // How late the latest of the others typically is: on a busy host somebody always is.
@@ -131,15 +144,19 @@ double step_of(const Facts& facts) {
   return median(steps);
 }
 
-// How far a clock's offset may explain that its rank looks late.
-double clock_doubt(const Analysis& analysis, const Series& series, std::size_t rank) {
-  std::int64_t bound = 0;
+// How far a clock's offset may explain that its rank looks late, or early.
+struct Doubt {
+  double late = 0, early = 0;
+};
+Doubt clock_doubt(const Analysis& analysis, const Series& series, std::size_t rank) {
+  std::int64_t late = 0, early = 0;
   for (const RankFacts* other : series.ranks) {
     if (const auto offset = analysis.clocks.between(*series.ranks[rank], *other)) {
-      bound = std::max(bound, offset->hi - offset->estimate);
+      late = std::max(late, offset->hi - offset->estimate);
+      early = std::max(early, offset->estimate - offset->lo);
     }
   }
-  return static_cast<double>(bound);
+  return {static_cast<double>(late), static_cast<double>(early)};
 }
 
 void find_late(const Analysis& analysis, const Series& series, double step,
@@ -151,19 +168,31 @@ void find_late(const Analysis& analysis, const Series& series, double step,
     step = median(rows.back().values);
   }
   for (std::size_t i = 0; i < series.ranks.size(); ++i) {
-    const std::size_t length = run_length(rows, i, step);
-    if (length < kLeast) continue;
+    std::vector<Lateness> own;
+    for (const Row& row : rows) own.push_back(lateness(row, i));
+    const Doubt doubt = series.of_clocks ? clock_doubt(analysis, series, i) : Doubt{};
+    double shift = 0;
+    std::size_t length = run_length(own, shift, step);
+    if (length < kLeastOfAll && series.of_clocks) {
+      shift = hidden_lateness(own, doubt.early, step);
+      if (shift > 0) length = run_length(own, shift, step);
+    }
+    if (length < kLeastOfAll) continue;
     std::vector<double> by, before;
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      (r + length >= rows.size() ? by : before).push_back(lateness(rows[r], i).by);
+      (r + length >= rows.size() ? by : before).push_back(own[r].by + shift);
     }
     const double late = median(by);
-    const bool short_run = length < kLongRun;
-    if (late < (short_run ? kShareOfShortRun : kShare) * step) continue;
-    if (late < kTimesSpread * usual_worst(rows, i)) continue;
+    const bool shortest = length < kLeast;
+    const double share = shortest            ? kShareOfShortest
+                         : length < kLongRun ? kShareOfShortRun
+                                             : kShare;
+    if (late < share * step) continue;
+    if (late < (shortest ? kTimesWorstOfShortest : kTimesWorst) * usual_worst(rows, i)) continue;
     // A clock that is ahead looks late, too: always as much.
-    const bool grew = before.size() >= kLeast && late - median(before) > kShare * step;
-    if (series.of_clocks && !grew && late <= clock_doubt(analysis, series, i)) continue;
+    const bool grew =
+        shift > 0 || (before.size() >= kLeast && late - median(before) > kShare * step);
+    if (series.of_clocks && !grew && late <= doubt.late) continue;
     Late entry;
     entry.rank = series.ranks[i];
     entry.by = std::llround(late);

@@ -49,6 +49,12 @@ bool begins_message(std::string_view message, bool letter_level) {
   return next != ' ' && next != '-' && next != '|' && next != '>' && next != ':' && next != '[';
 }
 
+// A blank or the text's end is behind the header, or ends it.
+bool ends_clearly(std::string_view text, std::size_t header_size) {
+  return header::is_blank(text[header_size - 1]) || header_size == text.size() ||
+         header::is_blank(text[header_size]);
+}
+
 // DCGM and rich print the call site behind the message.
 bool may_end_with_place(std::string_view text) {
   if (text.back() == ']') return true;
@@ -136,12 +142,8 @@ const HeaderReader::Pattern* HeaderReader::find(std::string_view alike) const {
 
 bool HeaderReader::replay(const Pattern& pattern, std::string_view text, LogHeader& header) const {
   if (pattern.file.size == 0 && may_end_with_place(text)) return false;
-  // Where no blank ends the header, what comes next may be a part of its last word.
-  const char next = pattern.header_size < text.size() ? text[pattern.header_size] : ' ';
-  if (!header::is_blank(text[pattern.header_size - 1u]) && header::ends_token(next) &&
-      !header::is_blank(next)) {
-    return false;
-  }
+  // Where no blank ends the header, what comes next decides about its last element.
+  if (!ends_clearly(text, pattern.header_size)) return false;
   if (!pattern.decided &&
       !begins_message(text.substr(pattern.header_size), pattern.level.size == 1)) {
     return false;
@@ -173,6 +175,7 @@ void HeaderReader::learn(std::string_view text, std::string_view alike, const Lo
                          const header::HeaderLexer::Trace& trace) {
   // Without a level the words of the message decide more than their beginning shows.
   if (!trace.lexed || trace.fragile || header.level.empty() || header.size == 0) return;
+  if (!ends_clearly(text, header.size)) return;
   // Digits that are not as good as any other.
   if (!header.file.empty() && is_digit(header.file.back())) return;
   const std::size_t size = std::max(header.size, trace.decided_by);

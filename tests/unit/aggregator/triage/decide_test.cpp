@@ -9,24 +9,18 @@
 namespace logarithm::aggregator::triage {
 namespace {
 
+using test::end_all;
+using test::kBroke;
 using test::kMs;
 using test::kSecond;
 using test::MadeFacts;
-using Ranks = std::vector<std::int32_t>;
-
-const UnixNanos kBroke = MadeFacts::time_of(70);
+using test::Ranks;
 
 // All but `spared` lose the connection 50 ms after the break.
 void lose_peers(MadeFacts& made, std::int32_t spared, const char* kind = "peer_lost",
                 UnixNanos after = 50 * kMs) {
   for (auto& rank : made.facts().ranks) {
     if (rank.rank != spared) made.event(rank.rank, kind, "cascade", kBroke + after);
-  }
-}
-
-void end_all(MadeFacts& made) {
-  for (std::size_t i = 0; i < made.facts().ranks.size(); ++i) {
-    made.say(static_cast<std::int32_t>(i), MadeFacts::kDone, kBroke);
   }
 }
 
@@ -210,83 +204,6 @@ TEST_CASE("Triage: an Xid that nothing came of is listed and no failure") {
   CHECK(verdict.hardware.size() == 1);
 }
 
-// Rank 2 waits for data with a line of its own, the others for it.
-void hang(MadeFacts& made) {
-  for (std::int32_t rank = 0; rank < 4; ++rank) {
-    made.process(rank);
-    if (rank == 2) continue;
-    made.of(rank).iterations.push_back({kBroke, 70});
-    made.say(rank, MadeFacts::kBefore, kBroke, 70);
-  }
-  made.say(2, MadeFacts::kExtra, kBroke).severity = Severity::warning;
-}
-
-TEST_CASE("Triage: quiet longer than its own steps explain, a job hangs by the odd rank") {
-  MadeFacts made(4);
-  hang(made);
-  SUBCASE("not yet") {
-    made.facts().as_of = kBroke + kSecond;
-    CHECK(decide(made.facts()).verdict == "healthy");
-  }
-  SUBCASE("now") {
-    made.facts().as_of = kBroke + 10 * kSecond;
-    const Verdict verdict = decide(made.facts());
-    CHECK(verdict.verdict == "hung");
-    CHECK(verdict.kind == "hang");
-    CHECK(verdict.first->ranks == Ranks{2});
-    CHECK_FALSE(verdict.first->certain);
-    REQUIRE(verdict.silent.size() == 1);
-    CHECK(verdict.silent[0].rank == 2);
-    CHECK(verdict.silent[0].since == kBroke);
-  }
-}
-
-TEST_CASE("Triage: after the others timed out the silent, living rank is to blame") {
-  MadeFacts made(4);
-  hang(made);
-  for (std::int32_t rank : {0, 1, 3}) {
-    made.event(rank, "collective_timeout", "cascade", kBroke + 8 * kSecond);
-    made.exit(rank, kBroke + 9 * kSecond);
-  }
-  made.facts().as_of = kBroke + 20 * kSecond;
-
-  const Verdict verdict = decide(made.facts());
-
-  CHECK(verdict.verdict == "hung");
-  CHECK(verdict.first->ranks == Ranks{2});
-  CHECK_FALSE(verdict.first->certain);
-  CHECK(verdict.silent[0].rank == 2);
-  CHECK(verdict.cascade.size() == 3);
-}
-
-TEST_CASE("Triage: of ranks that all time out the one with the fewest collectives is to blame") {
-  MadeFacts made(8);
-  for (std::int32_t rank = 0; rank < 8; ++rank) {
-    made.event(rank, "collective_timeout", "cascade", kBroke + 8 * kSecond).numbers = {
-        {"enqueued", rank == 5 ? 807 : 808}, {"completed", 806}};
-  }
-
-  const Verdict verdict = decide(made.facts());
-
-  CHECK(verdict.kind == "collective_timeout");
-  CHECK(verdict.first->ranks == Ranks{5});
-  CHECK_FALSE(verdict.first->certain);
-}
-
-TEST_CASE("Triage: a slow checkpoint is no hang") {
-  MadeFacts made(4);
-  for (std::int32_t rank = 0; rank < 4; ++rank) {
-    made.process(rank);
-    made.say(rank, MadeFacts::kExtra, kBroke).checkpoint = true;
-  }
-  made.facts().as_of = kBroke + 3 * kSecond;
-
-  const Verdict verdict = decide(made.facts());
-
-  CHECK(verdict.verdict == "healthy");
-  CHECK(verdict.phase == "checkpoint");
-}
-
 void number(MadeFacts& made, std::int32_t rank, const std::string& key, std::int64_t iteration,
             double value) {
   Metric& metric = made.of(rank).metrics[key];
@@ -361,63 +278,6 @@ TEST_CASE("Triage: a number said with four digits and with six is one number") {
 
     CHECK(decide(made.facts()).kind == (departs ? "corruption" : "healthy"));
   }
-}
-
-TEST_CASE("Triage: who comes late to every iteration is a straggler") {
-  MadeFacts made(6);
-  for (std::size_t i = 7; i < made.of(2).iterations.size(); ++i) {
-    made.of(2).iterations[i].time += 15 * kMs;
-  }
-  end_all(made);
-
-  const Verdict verdict = decide(made.facts());
-
-  CHECK(verdict.verdict == "slow");
-  CHECK(verdict.kind == "straggler");
-  CHECK(verdict.first->ranks == Ranks{2});
-  REQUIRE(verdict.stragglers.size() == 1);
-  CHECK(verdict.stragglers[0].late_ms == doctest::Approx(15));
-}
-
-TEST_CASE("Triage: a clock that is ahead is no straggler") {
-  MadeFacts made(4);
-  made.of(2).host = "n2";
-  for (IterationStart& start : made.of(2).iterations) start.time += 30 * kMs;
-  end_all(made);
-
-  CHECK(decide(made.facts()).verdict == "healthy");
-}
-
-// Rank 5 prints the times of all, of which rank `late` takes twice as long from iteration 30 on.
-void tell_times(MadeFacts& made, const std::string& timer, std::int32_t late) {
-  for (std::int32_t rank = 0; rank < 6; ++rank) {
-    for (std::int64_t at = 0; at < 70; at += 5) {
-      const double slow = rank == late && at >= 30 ? 2 : 1;
-      const LineRef line{StreamId{StreamBase{1, 5}, 0}, static_cast<std::uint64_t>(at)};
-      made.facts().told[timer][rank].push_back({at, slow * 15 * kMs + rank * 1e4, line});
-    }
-  }
-}
-
-TEST_CASE("Triage: a straggler by the times that one rank prints of all") {
-  MadeFacts made(6);
-  tell_times(made, "  forward-backward:", 3);
-  end_all(made);
-
-  const Verdict verdict = decide(made.facts());
-
-  CHECK(verdict.kind == "straggler");
-  CHECK(verdict.first->ranks == Ranks{3});
-  CHECK(verdict.first->iteration == 30);
-  CHECK(verdict.evidence.at(0).lines.at(0).stream == StreamId{StreamBase{1, 5}, 0});
-}
-
-TEST_CASE("Triage: who waits long for others is no straggler") {
-  MadeFacts made(6);
-  tell_times(made, "  backward-recv:", 3);
-  end_all(made);
-
-  CHECK(decide(made.facts()).verdict == "healthy");
 }
 
 TEST_CASE("Triage: what a rank without iterations talked on after is no failure") {

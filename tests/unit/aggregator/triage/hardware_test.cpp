@@ -9,12 +9,12 @@
 namespace logarithm::aggregator::triage {
 namespace {
 
+using test::imported;
+using test::kBroke;
 using test::kMs;
 using test::kSecond;
 using test::MadeFacts;
-using Ranks = std::vector<std::int32_t>;
-
-const UnixNanos kBroke = MadeFacts::time_of(70);
+using test::Ranks;
 
 EventFact& xid(MadeFacts& made, std::int64_t code, UnixNanos time = kBroke) {
   EventFact& event = made.kernel("xid", time);
@@ -25,13 +25,6 @@ EventFact& xid(MadeFacts& made, std::int64_t code, UnixNanos time = kBroke) {
 // A line of severity error that no rule knows.
 void complain(MadeFacts& made, std::int32_t rank, UnixNanos time) {
   made.say(rank, 77, time).severity = Severity::error;
-}
-
-// Files of a job that is over: nobody knows hosts.
-MadeFacts imported(std::int32_t ranks) {
-  MadeFacts made(ranks);
-  for (std::int32_t rank = 0; rank < ranks; ++rank) made.of(rank).host.clear();
-  return made;
 }
 
 TEST_CASE("Hardware: a GPU that fell off the bus is a failure where no rank goes on after it") {
@@ -175,6 +168,31 @@ TEST_CASE("Hardware: a hang behind a lost GPU is that GPU's, behind any other Xi
     xid(made, 31);
     CHECK(decide(made.facts()).verdict == "hung");
   }
+}
+
+TEST_CASE("Hardware: who was silent for long and then killed died of what its kernel says") {
+  MadeFacts made = imported(4);
+  const UnixNanos killed = kBroke + 1800 * kSecond;
+  for (const std::int32_t rank : {0, 1, 3}) {
+    SUBCASE("the others' stamps") {
+      for (int at = 0; at < 5; ++at) made.iterate(rank, 70 + at, killed - (5 - at) * kSecond);
+    }
+    SUBCASE("the times of their files") {
+      TailLine& line = made.say(rank, MadeFacts::kExtra, kBroke);
+      line.flags |= line_flag::derived_time;
+      line.observed = killed;
+    }
+  }
+  EventFact& report = made.event(std::nullopt, "child_failed", "cascade", killed + kSecond);
+  report.numbers = {{"exitcode", -9}, {"pid", 4711}, {"local_rank", 2}};
+  made.kernel("host_oom", killed).numbers["pid"] = 4711;
+  made.facts().pids[2] = {4711};
+
+  const Verdict verdict = decide(made.facts());
+
+  CHECK(verdict.kind == "host_oom");
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{2});
 }
 
 }  // namespace

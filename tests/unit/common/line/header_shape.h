@@ -43,7 +43,8 @@ void check_reader(const HeaderShape (&shapes)[kCount],
   const std::string_view messages[] = {
       "",         "x",          "loss: 2.3", "- x",     "a.py:3: x", "[Rank 3] x", "[c] x",
       "  x",      "Foo.bar: x", "ERROR x",   "pid=3 x", "UTC x",     "12:00:00",   "CamelCase: x",
-      "word | x", "word [1] x", "| x",       "+0100 x", "E x",       "x]"};
+      "word | x", "word [1] x", "| x",       "+0100 x", "E x",       "x]",         "[",
+      "!x",       "\xff x",     "%",         "\x1c"};
   HeaderReader reader;
   const char* more = std::getenv("LGR_ROUNDS");
   const int rounds = more ? std::atoi(more) : 40'000;

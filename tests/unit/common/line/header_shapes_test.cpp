@@ -273,6 +273,21 @@ TEST_CASE("Header shapes: prose, code, data and headings have none") {
   }
 }
 
+TEST_CASE("Header shapes: what follows a header without a blank decides about its last element") {
+  for (const std::string_view learned : {"[Error][", "[Error][a] b", "[Error] b", "[Error]"}) {
+    HeaderReader reader;
+    reader.read(learned);
+    for (const std::string_view rest : {"", " ", "x", "\xff", "\xc3\xa9", "%", "\x1c", "!x", "[",
+                                        "[a] b", " [a] b", ":", " : x"}) {
+      const std::string text = "[Error]" + std::string(rest);
+      CAPTURE(text);
+      const auto read = reader.read(text), plain = parse_header(text);
+      REQUIRE(read.has_value() == plain.has_value());
+      if (plain) CHECK(read->size == plain->size);
+    }
+  }
+}
+
 TEST_CASE("Header shapes: what a reader learned from other lines changes nothing") {
   check_reader(kShapes, kFalseFriends);
 }

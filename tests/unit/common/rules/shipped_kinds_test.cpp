@@ -78,6 +78,22 @@ TEST_CASE("Shipped kinds: drivers that name a device and what failed") {
             .severity == Severity::error);
 }
 
+TEST_CASE("Shipped kinds: a fatal error of Python is a signal's, or the interpreter's own") {
+  for (const char* signal :
+       {"Segmentation fault", "Bus error", "Illegal instruction", "Floating point exception"}) {
+    const std::string body = std::string("Fatal Python error: ") + signal;
+    check({body.c_str(), "killed", "root", Severity::fatal, "fatal", signal});
+  }
+  for (const char* other : {"Aborted", "init_import_site: Failed to import the site module",
+                            "Cannot recover from stack overflow.", "Segmentation faults follow"}) {
+    const std::string body = std::string("Fatal Python error: ") + other;
+    CAPTURE(body);
+    CHECK(value_of(extract(body), "fatal") == other);
+    REQUIRE(extract(body).events.size() == 1);
+    CHECK(extract(body).events[0].kind == "exception");
+  }
+}
+
 TEST_CASE("Shipped kinds: a shared file system names the node that does not answer") {
   const Event cases[] = {
       {"LustreError: 11-0: s-MDT0000-mdc-ff: operation obd_ping to node 10.30.1.4@o2ib failed: rc "
