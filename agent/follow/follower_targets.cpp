@@ -181,6 +181,9 @@ Follower::Tail* Follower::find_or_make(BlockingToken& token, const std::string& 
     if (imported && !target->utc_offset_minutes) {
       tail->import_zone = estimate_import_zone(token, parts_, tail->file.file(), *facts);
     }
+    if (imported) {
+      tail->import_boot = estimate_import_boot(token, parts_, tail->file.file(), *facts);
+    }
     tail->host = host;
     if (system->network) all_watched_ = false;
     found = tails_.emplace(base, std::move(tail)).first;
@@ -231,6 +234,7 @@ StreamContext Follower::context_of(const Tail& tail, const StreamAttributes& att
   context.stream_name = attributes.name;
   context.imported = tail.imported;
   context.utc_offset_minutes = tail.import_zone;
+  context.boot = tail.import_boot;
   for (const Target* target : tail.targets) {
     context.slurm_step = context.slurm_step || target->facts.slurm_step;
     if (target->facts.utc_offset_minutes) {

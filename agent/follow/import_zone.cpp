@@ -1,6 +1,7 @@
 #include "agent/follow/import_zone.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,16 +50,51 @@ std::optional<std::int32_t> zone_of(UnixNanos local, UnixNanos modified) {
   return out;
 }
 
+// The whole lines of the last 64 KiB; "" when they cannot be read.
+std::string last_lines(BlockingToken& token, SourceFile& file, const FileFacts& facts) {
+  const std::uint64_t from = facts.size - std::min(facts.size, kLookBack);
+  Result<std::string> bytes = read_range(token, file, from, facts.size);
+  if (!bytes.ok()) return {};
+  if (from > 0) bytes->erase(0, std::min(bytes->find('\n'), bytes->size() - 1) + 1);
+  return std::move(*bytes);
+}
+
+// `.456789]`, `.456]`: nearly no other file has one.
+bool may_hold_uptimes(std::string_view text) {
+  for (std::size_t at = text.find(']'); at != std::string_view::npos; at = text.find(']', at + 1)) {
+    const auto before =
+        text.substr(at - std::min<std::size_t>(at, 7), std::min<std::size_t>(at, 7));
+    const std::size_t point = before.rfind('.');
+    if (point != std::string_view::npos && point + 1 < before.size() &&
+        before.find_first_not_of("0123456789", point + 1) == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+std::optional<UnixNanos> estimate_import_boot(BlockingToken& token, const WriterParts& parts,
+                                              SourceFile& file, const FileFacts& facts) {
+  const std::string rest = last_lines(token, file, facts);
+  std::optional<UnixNanos> out;
+  if (!may_hold_uptimes(rest)) return out;
+  for (const Line& line : parse(rest, 0, facts.modified, parts)) {
+    for (const MetaPair& pair : line.meta) {
+      const auto* uptime = std::get_if<double>(&pair.value);
+      if (pair.key != "uptime" || uptime == nullptr) continue;
+      if (!(*uptime >= 0 && *uptime < 1e9)) continue;
+      const UnixNanos boot = facts.modified - std::llround(*uptime * 1e6) * 1000;
+      if (boot >= 0) out = std::min(out.value_or(boot), boot);
+    }
+  }
+  return out;
+}
 
 std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const WriterParts& parts,
                                                  SourceFile& file, const FileFacts& facts) {
-  const std::uint64_t from = facts.size - std::min(facts.size, kLookBack);
-  const Result<std::string> bytes = read_range(token, file, from, facts.size);
-  if (!bytes.ok()) return std::nullopt;
-  std::string_view rest = *bytes;
-  if (from > 0) rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
-
+  const std::string rest = last_lines(token, file, facts);
   const std::vector<Line> utc = parse(rest, 0, facts.modified + kDay, parts);
   const auto has_time = [](const Line& line) { return !line.has(line_flag::derived_time); };
   if (std::none_of(utc.begin(), utc.end(), has_time)) return std::nullopt;

@@ -16,4 +16,9 @@ namespace logarithm::agent {
 std::optional<std::int32_t> estimate_import_zone(BlockingToken& token, const WriterParts& parts,
                                                  SourceFile& file, const FileFacts& facts);
 
+// When the kernel booted whose log an imported file is, at the latest: its last uptime was printed
+// when the file was last modified, or before. nullopt when there is none in the last 64 KiB.
+std::optional<UnixNanos> estimate_import_boot(BlockingToken& token, const WriterParts& parts,
+                                              SourceFile& file, const FileFacts& facts);
+
 }  // namespace logarithm::agent

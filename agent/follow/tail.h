@@ -27,7 +27,9 @@ struct Follower::Tail {
   TailedFile file;
   bool network = false;
   bool imported = false;
-  std::optional<std::int32_t> import_zone;  // estimated; see import_zone.h
+  // Estimated; see import_zone.h.
+  std::optional<std::int32_t> import_zone;
+  std::optional<UnixNanos> import_boot;
   std::string host;
   State state = State::fresh;
   std::unique_ptr<StreamWriter> writer;

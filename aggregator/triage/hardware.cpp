@@ -41,6 +41,15 @@ bool stopped_midway(const Outcome& outcome) {
   return last != nullptr && last->iteration && !last->has(line_flag::derived_iteration);
 }
 
+// When the rank failed that the kernel speaks of. A complaint without a stamp lies anywhere since
+// the last line that has one; what broke it was before it, by the same host's clock.
+Span failed_at(const Outcome& outcome, const EventFact& event) {
+  if (outcome.end == End::wordless) return event.when;
+  Span out = outcome.when;
+  if (event.when.lo <= out.hi) out.lo = std::max(out.lo, event.when.lo);
+  return out;
+}
+
 }  // namespace
 
 std::optional<Candidate> hardware_behind(const Analysis& analysis, const Candidate& seen) {
@@ -91,7 +100,7 @@ std::optional<Candidate> hardware_behind(const Analysis& analysis, const Candida
     out.ranks.assign(ranks.begin(), ranks.end());
     out.kind = event.kind;
     out.at = outcome->rank;
-    out.when = outcome->end == End::wordless ? event.when : outcome->when;
+    out.when = failed_at(*outcome, event);
     out.event = &event;
     out.claim = "the kernel of " + (event.host.empty() ? "a host" : event.host) + " reports " +
                 event.kind + " for " + name_ranks(ranks);

@@ -21,12 +21,14 @@ std::uint8_t traits_of(const PrintedTime& time) {
   if (time.instant) traits |= 16;
   if (time.year) traits |= 32;
   if (time.utc_offset_minutes) traits |= 64;
+  if (time.impossible) traits |= 128;
   return static_cast<std::uint8_t>(traits);
 }
 
 bool read_as(Reader reader, std::string_view text, std::size_t& at, PrintedTime& time) {
   switch (reader) {
     case Reader::time: return read_time(text, at, time);
+    case Reader::form: return read_time_form(text, at, time);
     case Reader::clock: return read_clock(text, at, time);
     case Reader::date: return read_date(text, at, time);
     case Reader::iso: return read_iso(text, at, time);
@@ -129,8 +131,9 @@ void DigitTrace::note(Reader reader, std::string_view text, std::size_t from, st
     probe.end = static_cast<std::uint16_t>(end);
     probe.traits = traits_of(*found);
     reading.time = *found;
-    const bool dated = reader == Reader::time || reader == Reader::iso;
-    probe.plain = dated && found->year && found->hour < 24 && is_plain(text, from, end);
+    const bool dated = reader == Reader::time || reader == Reader::form || reader == Reader::iso;
+    probe.plain =
+        dated && found->year && !found->impossible && found->hour < 24 && is_plain(text, from, end);
   }
   const bool known = std::any_of(readings_.begin(), readings_.end(),
                                  [&](const Reading& other) { return other.probe == probe; });

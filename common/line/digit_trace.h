@@ -15,6 +15,7 @@ namespace logarithm {
 struct TimeProbe {
   enum class Reader : std::uint8_t {
     time,           // read_time
+    form,           // read_time_form
     clock,          // read_clock
     date,           // read_date
     iso,            // read_iso

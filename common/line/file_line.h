@@ -26,6 +26,7 @@ struct LineOrigin {
   bool contained = false;
   Output output = Output::unset;    // the container's
   std::uint32_t prefix = 0;         // bytes of the container's wrapper in front of a plain line
+  std::uint32_t piece_prefix = 0;   // ... and of any container's, in front of the text
   char flag = '\0';                 // CRI's P or F
   std::optional<PrintedTime> time;  // the container's
 };

@@ -95,7 +95,7 @@ bool HeaderLexer::inside(std::size_t& i, std::size_t close) {
     const auto inner = s_.substr(0, close);
     if (try_time(inner, end, time) && (end == close || joins(s_[end]))) {
       set_time(time, TimeForm::any, i, end);
-      evidence_ |= time.has_date() ? 0u : kExactClock;
+      evidence_ |= names_date(time) ? 0u : kExactClock;
       i = end;
       return true;
     }

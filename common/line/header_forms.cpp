@@ -98,7 +98,7 @@ HeaderLexer::Step HeaderLexer::named_process(std::string_view name, std::size_t 
   }
   std::size_t end = close + 2;
   PrintedTime time;
-  if (!try_time(s_, end, time) || !time.has_date() || !is_blank(at(end))) return Step::stop;
+  if (!try_time(s_, end, time) || !names_date(time) || !is_blank(at(end))) return Step::stop;
   set_time(time, TimeForm::any, close + 2, end);
   header_.add("pid", pid, true);
   header_.add("tid", tid, true);
@@ -137,14 +137,14 @@ bool HeaderLexer::before_level(std::size_t next) const {
   while (is_blank(at(i))) ++i;
   if (at(i) == '[') ++i;
   PrintedTime time;
-  return i > end && is_digit(at(i)) && read_time(s_, i, time) && time.has_date();
+  return i > end && is_digit(at(i)) && read_time_form(s_, i, time) && names_date(time);
 }
 
 bool HeaderLexer::before_time(std::size_t next) const {
   while (is_blank(at(next))) ++next;
   if (at(next) == '[') ++next;
   PrintedTime time;
-  return is_digit(at(next)) && read_time(s_, next, time) && time.has_date();
+  return is_digit(at(next)) && read_time_form(s_, next, time) && names_date(time);
 }
 
 // glog's end of a header: `helpers.py:103]`.

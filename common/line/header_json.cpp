@@ -60,7 +60,7 @@ struct Object {
   std::size_t at = 1;
   LogHeader& header;
   std::string_view file, line;
-  bool level = false, message = false;
+  bool level = false, message = false, timed = false;
 
   void blanks() {
     while (at < s.size() && (is_blank(s[at]) || s[at] == '\n')) ++at;
@@ -160,8 +160,9 @@ struct Object {
   void set_time(std::string_view value) {
     PrintedTime time;
     std::size_t end = 0;
-    if (header.time || !read_time(value, end, time) || end != value.size()) return;
-    header.time = time;
+    if (header.time || !read_time_form(value, end, time) || end != value.size()) return;
+    timed = true;
+    if (!time.impossible) header.time = time;
   }
   void set_level(std::string_view value, bool text) {
     if (level) return;
@@ -188,7 +189,7 @@ bool parse_json(std::string_view text, LogHeader& header) {
   Object object(text, header);
   // A line that was cut is read as far as it goes.
   object.members(0);
-  if (!object.level || !(object.message || object.header.time)) return false;
+  if (!object.level || !(object.message || object.timed)) return false;
   Place place;
   if (!object.line.empty() && !object.file.empty()) {
     header.file = object.file;

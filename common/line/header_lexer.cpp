@@ -52,6 +52,7 @@ bool HeaderLexer::read() {
 
 bool HeaderLexer::accepted() const {
   if (has(kNeedsLevel) && !has(kLevel)) return false;
+  if (has(kNoTime)) return has(kLevel | kPlace);
   if (has(kDate | kLoudLevel | kAlone | kExactClock)) return true;
   return has(kLevel) && has(kClock | kPlace | kPid | kName);
 }
@@ -102,6 +103,11 @@ void HeaderLexer::set_level(std::string_view printed, Severity severity) {
 
 void HeaderLexer::set_time(const PrintedTime& time, TimeForm form, std::size_t begin,
                            std::size_t end) {
+  if (time.impossible) {  // all but the time is as good as any other header's
+    trace_.fragile = true;
+    evidence_ |= kDate | kNoTime;
+    return;
+  }
   header_.time = time;
   trace_.form = form;
   trace_.time_begin = begin;
@@ -151,7 +157,7 @@ HeaderLexer::Step HeaderLexer::element() {
 }
 
 bool HeaderLexer::try_time(std::string_view text, std::size_t& i, PrintedTime& time) {
-  if (read_time(text, i, time)) return true;
+  if (read_time_form(text, i, time)) return true;
   trace_.fragile =
       trace_.fragile || is_digit(at(i)) || (is_lower(at(i + 2)) && !is_word(at(i + 3)));
   return false;
@@ -203,8 +209,12 @@ bool stamp_at(std::string_view text, std::size_t& at, bool one_digit_month, Prin
   if (time.month == 0 && text.substr(k).starts_with("00:00:")) {
     k += 6;
     if (!read_epoch(text, k, time)) return false;
-  } else if (time.month == 0 || !read_clock(text, k, time) || !is_date(time)) {
+  } else if (!read_clock_form(text, k, time)) {
     return false;
+  } else if (time.month == 0 || !is_date(time) || !is_clock(time)) {
+    if (text.substr(0, k).find('.', at) == std::string_view::npos) return false;
+    time = PrintedTime();
+    time.impossible = true;
   }
   if (!is_blank(peek(k))) return false;
   at = k;
@@ -279,7 +289,7 @@ HeaderLexer::Step HeaderLexer::parenthesis() {
   if (!timed() && !inner.empty() && (is_digit(inner[0]) || is_upper(inner[0]))) {
     std::size_t end = at_ + 1;
     PrintedTime time;
-    if (try_time(s_.substr(0, close), end, time) && end == close && time.has_date()) {
+    if (try_time(s_.substr(0, close), end, time) && end == close && names_date(time)) {
       set_time(time, TimeForm::any, at_ + 1, close);
       at_ = close + 1;
       return Step::strong;

@@ -34,7 +34,8 @@ class HeaderLexer {
   const Trace& trace() const { return trace_; }
 
   // glog's letter, date and clock at `at`, which moves behind them: `I0304 05:06:07.4`,
-  // `I20260304 05:06:07.4`; c10 prints the month without its zero.
+  // `I20260304 05:06:07.4`; c10 prints the month without its zero. With a fraction also what is
+  // `impossible`.
   static bool read_stamp(std::string_view text, std::size_t& at, bool one_digit_month,
                          PrintedTime& time);
 
@@ -51,6 +52,7 @@ class HeaderLexer {
     kName = 128,
     kAlone = 256,       // accepted as it is
     kNeedsLevel = 512,  // the separator is one of tables too
+    kNoTime = 1024,     // what stands for a date is none: it needs a level or a place
   };
   // What a later weak element must not spoil.
   struct Mark {
@@ -71,6 +73,7 @@ class HeaderLexer {
 
   Step element();
   Step time();
+  static bool names_date(const PrintedTime& time) { return time.has_date() || time.impossible; }
   bool try_time(std::string_view text, std::size_t& i, PrintedTime& time);
   bool stamp(std::size_t& i, bool one_digit_month);
   Step number();

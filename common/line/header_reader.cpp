@@ -156,7 +156,7 @@ bool HeaderReader::replay(const Pattern& pattern, std::string_view text, LogHead
     const bool read = pattern.form == TimeForm::any
                           ? read_time(known, at, *header.time)
                           : header::HeaderLexer::read_stamp(known, at, true, *header.time);
-    if (!read || at != end) return false;
+    if (!read || at != end || header.time->impossible) return false;
   }
   header.size = pattern.header_size;
   header.severity = pattern.severity;

@@ -32,11 +32,12 @@ bool set_place(LogHeader& header, std::string_view token) {
   return true;
 }
 
+// True also for a date that is none: the key shows that it was to be one.
 bool set_time(LogHeader& header, std::string_view value) {
   PrintedTime time;
   std::size_t at = 0;
-  if (!read_time(value, at, time) || at != value.size()) return false;
-  header.time = time;
+  if (!read_time_form(value, at, time) || at != value.size()) return false;
+  if (!time.impossible) header.time = time;
   return true;
 }
 
@@ -55,6 +56,7 @@ bool parse_logfmt(std::string_view text, LogHeader& header) {
     return false;
   }
   std::string_view file, line;
+  bool timed = false;
   std::size_t at = 0;
   while (at < s.size()) {
     const std::size_t begin = at;
@@ -65,7 +67,7 @@ bool parse_logfmt(std::string_view text, LogHeader& header) {
     const bool known =
         one_of(key, {"time", "ts", "t", "timestamp", "level", "lvl", "severity", "caller", "source",
                      "file", "src", "line", "lineno", "logger", "component", "pid", "tid"});
-    if (!known && header.severity != Severity::unset && header.time) {
+    if (!known && header.severity != Severity::unset && timed) {
       header.size = begin;
       break;
     }
@@ -81,7 +83,7 @@ bool parse_logfmt(std::string_view text, LogHeader& header) {
         s.substr(value_begin, end == std::string_view::npos ? end : end - value_begin);
     at = end == std::string_view::npos ? s.size() : end + (quoted ? 1 : 0);
     if (one_of(key, {"time", "ts", "t", "timestamp"})) {
-      set_time(header, value);
+      timed = set_time(header, value) || timed;
     } else if (one_of(key, {"level", "lvl", "severity"})) {
       set_level(header, value);
     } else if (one_of(key, {"caller", "source", "file", "src"})) {
@@ -94,7 +96,7 @@ bool parse_logfmt(std::string_view text, LogHeader& header) {
       header.add(key == "pid" ? "pid" : "tid", value, all_digits(value));
     }
     while (at < s.size() && s[at] == ' ') ++at;
-    if (header.severity != Severity::unset && header.time) header.size = at;
+    if (header.severity != Severity::unset && timed) header.size = at;
   }
   if (header.severity == Severity::unset || header.size == 0) return false;
   if (header.file.empty() && !line.empty() && is_source_file(file)) {

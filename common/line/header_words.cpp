@@ -96,7 +96,7 @@ HeaderLexer::Step HeaderLexer::level_and_logger(std::string_view token) {
   // Python's basicConfig with a time: WARNING:2026-03-04 05:06:07,448:jax._src.xla_bridge:812: text
   std::size_t i = at_ + colon + 1;
   PrintedTime time;
-  if (is_digit(at(i)) && read_time(s_, i, time) && at(i) == ':') {
+  if (is_digit(at(i)) && read_time_form(s_, i, time) && at(i) == ':') {
     set_time(time, TimeForm::none, 0, 0);
     at_ = i + 1;
     const std::size_t end = token_end(at_);

@@ -13,8 +13,6 @@ constexpr std::size_t kManyBytes = 48u << 10;  // held by more than one line alo
 constexpr std::size_t kManyLines = 4096;
 constexpr std::size_t kPoolStep = 64u << 10;
 
-constexpr std::uint32_t kDockerPrefix = 8;  // {"log":"
-
 }  // namespace
 
 void Intake::begin(UnixNanos at) {
@@ -64,7 +62,7 @@ std::uint8_t Intake::read_container(const LineSplitter::Segment& segment, LineOr
     layer_.clear();
     if (!wrappers::read_cri(segment.raw, layer_)) return transport::plain;
     origin.time = layer_.time;
-    origin.prefix = static_cast<std::uint32_t>(layer_.size);
+    origin.prefix = origin.piece_prefix = static_cast<std::uint32_t>(layer_.size);
     origin.flag = layer_.facts[0].text[0];
     file_line_.contained = true;
     file_line_.output = layer_.output;
@@ -74,6 +72,7 @@ std::uint8_t Intake::read_container(const LineSplitter::Segment& segment, LineOr
   if (first != '{') return transport::plain;
   if (const auto docker = parse_docker(segment.raw)) {
     origin.time = docker->time;
+    origin.piece_prefix = static_cast<std::uint32_t>(docker->log.data() - segment.raw.data());
     file_line_.contained = true;
     file_line_.output = docker->output;
     file_line_.continues = !docker->ends;
@@ -151,15 +150,14 @@ bool Intake::append_to_open(const LineSplitter::Segment& segment, const LineOrig
     return false;
   }
   Line& line = found->line;
-  const bool docker = line.transport == transport::docker_json;
   if (line.extents.empty()) {
-    line.extents.push_back({line.offset, static_cast<std::uint32_t>(line.length),
-                            docker ? kDockerPrefix : found->origin.prefix});
-    if (!docker) line.transport = transport::pieces;
+    line.extents.push_back(
+        {line.offset, static_cast<std::uint32_t>(line.length), found->origin.piece_prefix});
+    if (line.transport != transport::docker_json) line.transport = transport::pieces;
     found->origin.prefix = 0;
   }
-  line.extents.push_back({segment.offset, static_cast<std::uint32_t>(segment.length),
-                          docker ? kDockerPrefix : origin.prefix});
+  line.extents.push_back(
+      {segment.offset, static_cast<std::uint32_t>(segment.length), origin.piece_prefix});
   const std::size_t size = line.raw.size();
   line.raw += bytes_of(line.terminator);
   line.raw += segment.raw;

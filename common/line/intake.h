@@ -27,7 +27,7 @@ class Intake : public LineSplitter::Sink {
     virtual void on_line(Line& line, const LineOrigin& origin) = 0;
     virtual void on_whole_gap(const Gap& gap) = 0;
     // Which weak wrapper `text` bears, strong ones peeled.
-    virtual WeakWrapper weak_wrapper_of(const Line& line, const LineOrigin& origin) = 0;
+    virtual WeakSign weak_wrapper_of(const Line& line, const LineOrigin& origin) = 0;
   };
 
   // What a successor at position() must know.

@@ -17,7 +17,7 @@ void KnownLines::recall(std::string_view text, const UnwrapMode& mode, std::uint
   known_ = nullptr;
   shape_.worth_it = false;
   if (rules_context == 0 || text.size() > LineReading::kLongest) return;
-  const std::uint64_t context = rules_context << 4 | std::uint64_t{mode.layers} << 3 |
+  const std::uint64_t context = rules_context << 5 | std::uint64_t{mode.layers} << 4 |
                                 static_cast<std::uint64_t>(mode.accepted) << 1 |
                                 (mode.label ? 1u : 0u);
   known_ = memory().find(text, context, shape_, header_);

@@ -13,7 +13,7 @@ bool same(const PrintedTime& a, const PrintedTime& b) {
   return a.year == b.year && a.month == b.month && a.day == b.day && a.hour == b.hour &&
          a.minute == b.minute && a.second == b.second && a.nanos == b.nanos &&
          a.utc_offset_minutes == b.utc_offset_minutes && a.instant == b.instant &&
-         a.uptime == b.uptime;
+         a.uptime == b.uptime && a.impossible == b.impossible;
 }
 
 // False when no time can be read at the probe's place, whatever digits stand there: each form has

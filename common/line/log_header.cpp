@@ -1,5 +1,7 @@
 #include "common/line/log_header.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -209,6 +211,68 @@ std::optional<RankPrefix> parse_rank_prefix(std::string_view text) {
   if (i < text.size() && text[i] == ' ') ++i;
   prefix.size = i;
   return prefix;
+}
+
+namespace {
+
+// What follows a bare `rank=4` and shows that it is the writer's: no hyperparameter's neighbour
+// (`rank=16, alpha=32`), and not what somebody else says of that rank.
+bool goes_on_as_writer(std::string_view text) {
+  static constexpr std::array<std::string_view, 14> kKeys{
+      "iteration",  "iter", "step", "global_step", "epoch",  "batch", "loss",
+      "local_rank", "host", "node", "pid",         "device", "gpu",   "world_size"};
+  static constexpr std::array<std::string_view, 14> kOthersSay{
+      "is",      "was",     "has",  "did",    "does",  "exited", "failed",
+      "failed:", "crashed", "died", "killed", "timed", "not",    "missing"};
+  std::size_t begin = 0;
+  while (begin < text.size() && std::string_view(" ,|:").find(text[begin]) < 4) ++begin;
+  if (begin == 0 || begin == text.size()) return false;
+  std::size_t end = begin;
+  while (end < text.size() && header::is_word(text[end])) ++end;
+  const auto word = text.substr(begin, end - begin);
+  const bool key = end < text.size() && (text[end] == '=' || text[end] == ':');
+  const auto among = [&](const auto& words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  return key ? among(kKeys) : !among(kOthersSay);
+}
+
+}  // namespace
+
+std::optional<std::int32_t> parse_bare_rank(std::string_view text) {
+  if (text.size() < 6) return std::nullopt;
+  const char open = text[0];
+  const bool closes = open == '[' || open == '(';
+  std::size_t i = closes ? 1 : 0;
+  const auto word = text.substr(i, 4);
+  if (word != "rank" && word != "Rank" && !(closes && word == "RANK")) return std::nullopt;
+  i += 4;
+  const char separator = text[i];
+  const bool fits = separator == '=' || (closes && (separator == ' ' || separator == ':'));
+  if (!fits) return std::nullopt;
+  ++i;
+  if (closes && separator != ' ' && i < text.size() && text[i] == ' ') ++i;
+  std::int32_t rank = 0;
+  const std::size_t begin = i;
+  for (; i < text.size() && header::is_digit(text[i]); ++i) {
+    if (i - begin == 7) return std::nullopt;
+    rank = rank * 10 + (text[i] - '0');
+  }
+  if (i == begin) return std::nullopt;
+  if (!closes) {
+    if (!goes_on_as_writer(text.substr(i))) return std::nullopt;
+    return rank;
+  }
+  if (i < text.size() && text[i] == '/') {  // of so many
+    const std::size_t all = ++i;
+    while (i < text.size() && header::is_digit(text[i])) ++i;
+    if (i == all) return std::nullopt;
+  }
+  if (i >= text.size() || text[i] != (open == '[' ? ']' : ')')) return std::nullopt;
+  ++i;
+  if (i < text.size() && text[i] == ':') ++i;
+  if (i < text.size() && !header::is_blank(text[i]) && text[i] != '[') return std::nullopt;
+  return rank;
 }
 
 }  // namespace logarithm

@@ -52,4 +52,8 @@ struct RankPrefix {
 };
 std::optional<RankPrefix> parse_rank_prefix(std::string_view text);
 
+// The rank that a program itself prints in front of everything: `[Rank 4] text`, `(rank 4)`,
+// `[rank:4]`, `rank=4 step=12`. It stays in the text.
+std::optional<std::int32_t> parse_bare_rank(std::string_view text);
+
 }  // namespace logarithm

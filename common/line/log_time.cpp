@@ -82,19 +82,7 @@ namespace {
 
 bool clock_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   std::size_t i = at;
-  if (!read_digits(text, i, 2, time.hour) || !read_char(text, i, ":") ||
-      !read_digits(text, i, 2, time.minute) || !read_char(text, i, ":") ||
-      !read_digits(text, i, 2, time.second) || time.hour > 23 || time.minute > 59 ||
-      time.second > 60) {
-    return false;
-  }
-  time.nanos = 0;
-  if (i + 1 < text.size() && (text[i] == '.' || text[i] == ',') && is_digit(text[i + 1])) {
-    std::int64_t unit = kSecond / 10;
-    for (++i; i < text.size() && is_digit(text[i]); ++i, unit /= 10) {
-      time.nanos += unit * (text[i] - '0');
-    }
-  }
+  if (!read_clock_form(text, i, time) || !is_clock(time)) return false;
   at = i;
   return true;
 }
@@ -127,6 +115,26 @@ bool iso_at(std::string_view text, std::size_t& at, PrintedTime& time) {
 
 bool read_clock(std::string_view text, std::size_t& at, PrintedTime& time) {
   return DigitTrace::follow(TimeProbe::Reader::clock, text, at, time, clock_at);
+}
+bool read_clock_form(std::string_view text, std::size_t& at, PrintedTime& time) {
+  std::size_t i = at;
+  if (!read_digits(text, i, 2, time.hour) || !read_char(text, i, ":") ||
+      !read_digits(text, i, 2, time.minute) || !read_char(text, i, ":") ||
+      !read_digits(text, i, 2, time.second)) {
+    return false;
+  }
+  time.nanos = 0;
+  if (i + 1 < text.size() && (text[i] == '.' || text[i] == ',') && is_digit(text[i + 1])) {
+    std::int64_t unit = kSecond / 10;
+    for (++i; i < text.size() && is_digit(text[i]); ++i, unit /= 10) {
+      time.nanos += unit * (text[i] - '0');
+    }
+  }
+  at = i;
+  return true;
+}
+bool is_clock(const PrintedTime& time) {
+  return time.hour < 24 && time.minute < 60 && time.second <= 60;
 }
 bool read_date(std::string_view text, std::size_t& at, PrintedTime& time) {
   return DigitTrace::follow(TimeProbe::Reader::date, text, at, time, date_at);

@@ -18,6 +18,7 @@ struct PrintedTime {
   std::optional<int> utc_offset_minutes;
   std::optional<UnixNanos> instant;  // printed as seconds (ms, us, ns) since 1970: all of the time
   std::optional<UnixNanos> uptime;   // printed as seconds since the host booted
+  bool impossible = false;  // of the form of a time, but none: the 30th of February, hour 25
 
   bool has_date() const { return month != 0; }
 };
@@ -25,10 +26,16 @@ struct PrintedTime {
 // Reads a time of any usual form at `at`, the zone behind it included, and moves `at` behind it.
 // False (and both as they were) when there is none. See README.md for the forms.
 bool read_time(std::string_view text, std::size_t& at, PrintedTime& time);
+// read_time(), or what has the form of a date and a clock and is neither: then `time` says so, and
+// nothing else in it means anything.
+bool read_time_form(std::string_view text, std::size_t& at, PrintedTime& time);
 
 // Reads `HH:MM:SS` with an optional fraction after '.' or ','; `at` moves behind it. False (and
 // `at` as it was) when there is none.
 bool read_clock(std::string_view text, std::size_t& at, PrintedTime& time);
+// The same whatever the values are, which is_clock() judges; for readers that a DigitTrace follows.
+bool read_clock_form(std::string_view text, std::size_t& at, PrintedTime& time);
+bool is_clock(const PrintedTime& time);
 // `YYYY-MM-DD`, `YYYY/MM/DD` or `YYYY.MM.DD`.
 bool read_date(std::string_view text, std::size_t& at, PrintedTime& time);
 // `YYYY-MM-DD[ T]clock` with an optional zone.

@@ -8,8 +8,9 @@
 namespace logarithm {
 namespace {
 
-constexpr std::uint8_t kStateVersion = 3;
-constexpr std::uint8_t kWithoutLanes = 2;  // is read too
+constexpr std::uint8_t kStateVersion = 4;
+// Are read too:
+constexpr std::uint8_t kWithoutChange = 3, kWithoutLanes = 2;
 constexpr std::size_t kMaxCallsite = 1024;
 constexpr std::size_t kMaxText = 8192;
 constexpr std::uint8_t kMaxKind = static_cast<std::uint8_t>(OpenRecord::Kind::arguments);
@@ -59,6 +60,12 @@ class Writer {
     number(static_cast<std::uint16_t>(value.size()));
     out.append(value);
   }
+  void change(const ClockChange& value) {
+    number(static_cast<std::uint8_t>((value.by != 0 ? 1 : 0) | (value.doubled ? 2 : 0)));
+    if (value.by == 0) return;
+    number(static_cast<std::int16_t>(value.from));
+    number(static_cast<std::int16_t>(value.by));
+  }
   void writer(const LastWriter& value) {
     optional(value.rank);
     optional(value.lane);
@@ -81,6 +88,11 @@ class Writer {
     number(static_cast<std::uint8_t>(state.evidence.verdict));
     number(static_cast<std::uint8_t>(state.evidence.kind));
     number(state.evidence.seen);
+    if (state.evidence.kind == WeakWrapper::host) {
+      number(state.evidence.host);
+      number(state.evidence.stem);
+      number(static_cast<std::uint8_t>(state.evidence.others | state.evidence.again << 1));
+    }
     number(static_cast<std::uint8_t>(state.hosts.hashes.size()));
     for (std::uint64_t host : state.hosts.hashes) number(host);
   }
@@ -148,6 +160,13 @@ class Reader {
   Severity severity() {
     return static_cast<Severity>(small(static_cast<std::uint8_t>(Severity::fatal)));
   }
+  void change(ClockChange& value) {
+    const std::uint8_t bits = small(3);
+    value.doubled = (bits & 2) != 0;
+    if ((bits & 1) == 0) return;
+    value.from = number<std::int16_t>();
+    value.by = number<std::int16_t>();
+  }
   void writer(LastWriter& value) {
     optional(value.rank);
     optional(value.lane);
@@ -169,8 +188,15 @@ class Reader {
     state.file_line.continues = (bits & 4) != 0;
     state.file_line.output = static_cast<Output>(small(2));
     state.evidence.verdict = static_cast<WeakEvidence::Verdict>(small(2));
-    state.evidence.kind = static_cast<WeakWrapper>(small(3));
+    state.evidence.kind = static_cast<WeakWrapper>(small(4));
     state.evidence.seen = small(WeakEvidence::kEnough);
+    if (state.evidence.kind == WeakWrapper::host) {
+      state.evidence.host = number<std::uint32_t>();
+      state.evidence.stem = number<std::uint32_t>();
+      const std::uint8_t hosts_seen = small(3);
+      state.evidence.others = (hosts_seen & 1) != 0;
+      state.evidence.again = (hosts_seen & 2) != 0;
+    }
     const std::uint8_t hosts = small(KnownHosts::kMost);
     for (std::uint8_t i = 0; i < hosts && !bad_; ++i) {
       state.hosts.hashes.push_back(number<std::uint64_t>());
@@ -229,6 +255,7 @@ std::string encode_state(const ParserState& state) {
   for (const OpenRecord& record : state.parked) write_record(w, record);
   w.optional(state.boot);
   w.lanes(state);
+  w.change(state.clock_change);
   return std::move(w.out);
 }
 
@@ -236,7 +263,7 @@ Result<ParserState> decode_state(std::string_view bytes) {
   ParserState state;
   Reader r(bytes);
   const auto version = r.number<std::uint8_t>();
-  if (version != kStateVersion && version != kWithoutLanes) {
+  if (version < kWithoutLanes || version > kStateVersion) {
     return Error(ErrorCode::corrupt, "parser state of an unknown version");
   }
   r.optional(state.iteration);
@@ -249,12 +276,14 @@ Result<ParserState> decode_state(std::string_view bytes) {
   state.parked.resize(r.small(kMaxParked));
   for (OpenRecord& record : state.parked) read_record(r, record);
   r.optional(state.boot);
-  if (version != kWithoutLanes) r.lanes(state);
+  if (version > kWithoutLanes) r.lanes(state);
+  if (version > kWithoutChange) r.change(state.clock_change);
   // Times that never were: differences of them must not overflow.
   const bool possible = state.last_time.value_or(0) >= 0 && state.last_time_observed >= 0 &&
                         sane(state.record) &&
                         std::all_of(state.parked.begin(), state.parked.end(), sane) &&
-                        std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60;
+                        std::abs(state.utc_offset_minutes.value_or(0)) <= 24 * 60 &&
+                        std::abs(state.clock_change.by) <= 60;
   if (!r.good() || !possible) return Error(ErrorCode::corrupt, "parser state is damaged");
   return state;
 }

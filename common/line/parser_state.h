@@ -58,6 +58,12 @@ struct OpenPiece {
   LastWriter writer = {};
 };
 
+// Summer time that began or ended while the stream was read.
+struct ClockChange {
+  std::int32_t from = 0, by = 0;  // minutes: the zone that it holds for, and what was added to it
+  bool doubled = false;           // in the hour that comes twice, the second time
+};
+
 // What a parser carries from line to line; together with the position it is all a successor needs.
 struct ParserState {
   std::optional<std::int64_t> iteration;           // carried
@@ -65,6 +71,7 @@ struct ParserState {
   std::optional<UnixNanos> last_time;              // the newest parsed time, as order time
   UnixNanos last_time_observed = 0;                // when that line was observed
   std::optional<std::int32_t> utc_offset_minutes;  // estimated
+  ClockChange clock_change;
   OpenRecord record;
   std::optional<OpenPiece> piece;
   // By the container's output: whose pieces left with others to come, and the last writer.

@@ -181,9 +181,15 @@ Joined join_record(Line& line, const RecordFacts& facts, OpenRecord& record) {
   }
   line.flags |= line_flag::continuation;
   if (record.lines >= kMaxRecordLines || record.bytes >= kMaxRecordBytes) {
-    // Too long to be one record: what follows hangs together, but says nothing of the old head.
-    open(record, Kind::overflow, 0, line, facts);
-    return Joined::plain;
+    if (!shape_shows(record.kind, record.phase)) {
+      // Too long to be one record: what follows hangs together, but says nothing of the old head.
+      open(record, Kind::overflow, 0, line, facts);
+      return Joined::plain;
+    }
+    // Each line shows that it is one of the shape: only the head is new.
+    record.head = line.offset;
+    record.lines = 0;
+    record.bytes = 0;
   }
   line.head = record.head;
   if (fits != Fit::silent) inherit_fields(line, record.severity, record.callsite);

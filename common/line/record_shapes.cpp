@@ -291,4 +291,14 @@ Fit fit_shape(OpenRecord::Kind kind, std::uint8_t& phase, std::string_view body)
   }
 }
 
+bool shape_shows(OpenRecord::Kind kind, std::uint8_t phase) {
+  switch (kind) {
+    case Kind::none:
+    case Kind::header:
+    case Kind::overflow: return false;
+    case Kind::traceback: return phase != kTable && phase != kStarTable;
+    default: return true;
+  }
+}
+
 }  // namespace logarithm

@@ -31,6 +31,10 @@ enum class Fit : std::uint8_t {
 // Whether `body` goes on with the record, of a kind made by begins_shape(); `phase` moves on.
 Fit fit_shape(OpenRecord::Kind kind, std::uint8_t& phase, std::string_view body);
 
+// True where each line that goes on with the record looks like a part of it; false where anything
+// does, up to a closing row.
+bool shape_shows(OpenRecord::Kind kind, std::uint8_t phase);
+
 // The line without the margin of an exception group (`  | `, `  + `).
 std::string_view without_margin(std::string_view body);
 bool is_indented(std::string_view body);

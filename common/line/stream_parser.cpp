@@ -145,13 +145,13 @@ class Parser final : public StreamParser, private Intake::Sink {
     return text.substr(std::min(base, text.size()));
   }
 
-  WeakWrapper weak_wrapper_of(const Line& line, const LineOrigin& origin) override {
+  WeakSign weak_wrapper_of(const Line& line, const LineOrigin& origin) override {
     bool escapes = false;
     std::size_t base = 0;
     const std::string_view text = plain_text(line, origin, escapes, base);
     KnownHosts hosts = state_.hosts;
     unwrapper_.unwrap(text, origin.contained ? 1 : 0, WeakWrapper::none, false, hosts, wrapped_);
-    return wrapped_.weak;
+    return wrapped_.sign();
   }
 
   UnwrapMode unwrap_mode(const Line& line, const LineOrigin& origin) const {
@@ -249,10 +249,26 @@ class Parser final : public StreamParser, private Intake::Sink {
     for (std::size_t i = 0; i < wrapped_.fact_count; ++i)
       line.meta.push_back(to_meta(wrapped_.facts[i]));
 
+    take_bare_rank(text.substr(wrapped_.size));
     LastWriter& last = state_.writers[static_cast<std::size_t>(origin.output)];
     if (!origin.inside || wrapped_.lane) last = {wrapped_.rank, lane_of(origin)};
     if (last.rank) take_rank(line, *last.rank);
     if (wrapped_.ranks_differ) line.flags |= line_flag::rank_mismatch;
+  }
+
+  // Where nobody else says who writes, the line itself may.
+  void take_bare_rank(std::string_view text) {
+    if (context_.process_rank || wrapped_.rank) return;
+    wrapped_.rank = parse_bare_rank(text);
+    if (!wrapped_.rank) return;
+    if (!wrapped_.lane) {
+      wrapped_.lane = wrapped_.rank;
+      return;
+    }
+    // Beside a host: a lane like those of several wrappers.
+    const auto mixed = static_cast<std::uint32_t>(*wrapped_.lane) * 31u +
+                       static_cast<std::uint32_t>(*wrapped_.rank);
+    wrapped_.lane = static_cast<std::int32_t>((mixed & 0x3FFFFFFFu) | 1u << 30);
   }
 
   // Outputs of a container are writers of their own.

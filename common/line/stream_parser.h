@@ -22,6 +22,8 @@ struct StreamContext {
   std::optional<std::int32_t> utc_offset_minutes;  // the process's TZ; else estimated from observed
   std::string stream_name;  // "stdout", "kernel", …: what a rule's `streams` compares with
   bool imported = false;    // import and --files: no lower bound for times
+  // Of an import: the boot that its uptimes count from was not later than that.
+  std::optional<UnixNanos> boot;
   // The writer has SLURM_PROCID, or the file is a Slurm step's: "12: text" may be srun's label.
   bool slurm_step = false;
 };

@@ -17,8 +17,9 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 struct Reader {
   std::string_view s;
-  std::size_t at;
+  std::size_t at = 0;
   PrintedTime time;
+  bool form_only = false;  // the values of a clock do not matter
 
   char peek(std::size_t ahead = 0) const { return at + ahead < s.size() ? s[at + ahead] : '\0'; }
   bool take(char c) {
@@ -41,6 +42,7 @@ struct Reader {
   bool digits(unsigned count, unsigned& value) { return read_digits(s, at, count, value); }
 
   bool clock() {
+    if (form_only) return read_clock_form(s, at, time) && rest_of_clock();
     if (!read_clock(s, at, time)) {
       // 5:06:07 AM
       if (!is_digit(peek()) || peek(1) != ':') return false;
@@ -49,6 +51,9 @@ struct Reader {
       if (!read_clock(padded, end, time)) return false;
       at += end - 1;
     }
+    return rest_of_clock();
+  }
+  bool rest_of_clock() {
     const char next = peek();
     if (next == '.' || next == ':') parts_of_second(next);
     half_of_day();
@@ -305,13 +310,41 @@ bool epoch_at(std::string_view text, std::size_t& at, PrintedTime& time) {
   return true;
 }
 
+// What was read is one: a day that there is, or none.
+bool is_possible(const PrintedTime& time) {
+  return is_date(time) && (time.has_date() || (!time.year && time.day == 0));
+}
+
 bool time_at(std::string_view text, std::size_t& at, PrintedTime& time) {
-  Reader reader{text, at, {}};
-  if (!reader.any() || !is_date(reader.time)) return false;
-  if (!reader.time.has_date() && (reader.time.year || reader.time.day != 0)) return false;
+  Reader reader;
+  reader.s = text;
+  reader.at = at;
+  if (!reader.any() || !is_possible(reader.time)) return false;
   at = reader.at;
   time = reader.time;
   return true;
+}
+
+// A date or a clock that is none. Without colons two numbers count things more often, and so do six
+// digits in front of a clock.
+bool impossible_at(std::string_view text, std::size_t& at, PrintedTime& time) {
+  if (text.substr(at, 40).find(':') == std::string_view::npos) return false;
+  Reader reader;
+  reader.s = text;
+  reader.at = at;
+  reader.form_only = true;
+  if (is_digit(reader.peek()) && reader.run() == 6) return false;
+  if (!reader.any() || reader.time.instant) return false;
+  if (is_possible(reader.time) && is_clock(reader.time)) return false;
+  if (text.substr(at, reader.at - at).find(':') == std::string_view::npos) return false;
+  at = reader.at;
+  time = PrintedTime();
+  time.impossible = true;
+  return true;
+}
+
+bool form_at(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return time_at(text, at, time) || impossible_at(text, at, time);
 }
 
 }  // namespace
@@ -321,6 +354,9 @@ bool read_epoch(std::string_view text, std::size_t& at, PrintedTime& time) {
 }
 bool read_time(std::string_view text, std::size_t& at, PrintedTime& time) {
   return DigitTrace::follow(TimeProbe::Reader::time, text, at, time, time_at);
+}
+bool read_time_form(std::string_view text, std::size_t& at, PrintedTime& time) {
+  return DigitTrace::follow(TimeProbe::Reader::form, text, at, time, form_at);
 }
 
 }  // namespace logarithm

@@ -48,7 +48,13 @@ void for_pieces(std::string_view raw, const std::vector<Extent>& extents, Each e
 }  // namespace
 
 std::optional<DockerLine> parse_docker(std::string_view raw) {
-  if (!raw.starts_with("{\"log\":\"")) return std::nullopt;
+  // dockerd writes `{"log":"`; who writes the same by other means has other orders, and blanks.
+  // Most objects are programs' own: their first key tells.
+  const std::size_t key = raw.size() > 2 && raw[0] == '{' ? raw.find_first_not_of(" \t", 1) : 0;
+  if (key == 0 || key + 1 >= raw.size() || raw[key] != '"' ||
+      std::string_view("lsta").find(raw[key + 1]) == std::string_view::npos) {
+    return std::nullopt;
+  }
   DockerLine line;
   JsonObject object(raw);
   bool has_log = false;
@@ -70,7 +76,8 @@ std::optional<DockerLine> parse_docker(std::string_view raw) {
       return std::nullopt;  // a program's own JSON
     }
   }
-  if (!object.complete() || !line.time || line.output == Output::unset) return std::nullopt;
+  const bool all = has_log && line.time && line.output != Output::unset;
+  if (!all || !object.complete()) return std::nullopt;
   line.ends = ends_line(line.log);
   return line;
 }

@@ -1,6 +1,7 @@
 #include "common/line/unwrap.h"
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 
 #include "common/line/digit_trace.h"
@@ -32,8 +33,12 @@ class Merge {
     if (layer.output != Output::unset) out_.output = layer.output;
     if (layer.severity != Severity::unset) out_.severity = layer.severity;
     out_.message = out_.message || layer.message;
-    // The outermost time with a zone: the log store's, which knows it best.
-    if (layer.time && !(out_.time && out_.time->utc_offset_minutes)) out_.time = layer.time;
+    // The outermost time with a zone: the log store's, which knows it best. An uptime counts only
+    // where nobody knows more.
+    const bool better = layer.time && layer.time->uptime
+                            ? !out_.time.has_value()
+                            : !(out_.time && out_.time->utc_offset_minutes);
+    if (layer.time && better) out_.time = layer.time;
     if (layer.rank) {
       // The inner one is nearer to the process; the outer is kept as a mention.
       if (out_.rank && *out_.rank != *layer.rank) {
@@ -158,6 +163,10 @@ bool read_named(std::string_view text, KnownHosts& hosts, Layer& layer) {
       (attempt(read_syslog, text, layer) || attempt(read_output_tag, text, layer))) {
     return true;
   }
+  if (text.size() > 14 && (text[6] == ':' || text[8] == ':') &&
+      attempt(read_dmesg_levels, text, layer)) {
+    return true;
+  }
   bool strong = false;
   const auto read = [&strong](std::string_view t, Layer& l) {
     return read_host_prefix(t, l, strong);
@@ -198,7 +207,8 @@ bool read_again(std::string_view text, const Wrapped& known, Layer& layer) {
   return false;
 }
 
-WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& next) {
+WeakWrapper read_weak(std::string_view text, Stage stage, WeakWrapper accepted, Layer& layer,
+                      Stage& next) {
   const char first = text[0];
   if (first == '[') {
     next = Stage::rank;
@@ -207,13 +217,15 @@ WeakWrapper read_weak(std::string_view text, Stage stage, Layer& layer, Stage& n
                : WeakWrapper::none;
   }
   next = Stage::cluster;
-  if (stage <= Stage::cluster && is_letter(first) && attempt(read_host_label, text, layer)) {
+  if (stage > Stage::cluster) return WeakWrapper::none;
+  if (is_letter(first) && accepted != WeakWrapper::host && attempt(read_host_label, text, layer)) {
     return WeakWrapper::host_label;
   }
-  return stage <= Stage::cluster && (first == ' ' || first == 'P' || is_digit(first)) &&
-                 attempt(read_task_label, text, layer)
-             ? WeakWrapper::task_label
-             : WeakWrapper::none;
+  if ((first == ' ' || first == 'P' || is_digit(first)) && attempt(read_task_label, text, layer)) {
+    return WeakWrapper::task_label;
+  }
+  return is_word(first) && attempt(read_bare_host, text, layer) ? WeakWrapper::host
+                                                                : WeakWrapper::none;
 }
 
 }  // namespace
@@ -238,6 +250,24 @@ void Wrapped::clear() {
   lane.reset();
   fact_count = 0;
   weak = WeakWrapper::none;
+  host = {};
+}
+
+WeakSign Wrapped::sign() const {
+  WeakSign out;
+  out.kind = weak;
+  if (host.empty()) return out;
+  std::string stem;
+  for (const char c : host) {
+    if (!is_digit(c)) {
+      stem += c;
+    } else if (!stem.ends_with('0')) {
+      stem += '0';
+    }
+  }
+  out.host = static_cast<std::uint32_t>(hash64(host));
+  out.stem = static_cast<std::uint32_t>(hash64(stem));
+  return out;
 }
 
 namespace {
@@ -257,10 +287,15 @@ void peel(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Laye
     Stage next = stage;
     // A rank's own prefix first: a template could look the same.
     const bool again = stage == Stage::done && read_again(rest, out, layer);
-    if (!again && !read_strong(rest, stage, hosts, layer, next)) {
-      const WeakWrapper weak = read_weak(rest, stage, layer, next);
+    if (again || read_strong(rest, stage, hosts, layer, next)) {
+      if (last_reader == nullptr && out.host.empty()) out.host = layer.writer;
+    } else {
+      const WeakWrapper weak = read_weak(rest, stage, mode.accepted, layer, next);
       if (weak == WeakWrapper::none) break;
-      if (out.weak == WeakWrapper::none) out.weak = weak;
+      if (out.weak == WeakWrapper::none) {
+        out.weak = weak;
+        if (out.host.empty()) out.host = layer.writer;
+      }
       if (weak != mode.accepted && !(mode.label && weak == WeakWrapper::task_label)) break;
     }
     each(out.size, layer.size, again);
@@ -269,6 +304,7 @@ void peel(std::string_view text, const UnwrapMode& mode, KnownHosts& hosts, Laye
     ++layers;
     stage = std::max(stage, next);
   }
+  if (out.weak == WeakWrapper::none && !out.host.empty()) out.weak = WeakWrapper::host;
   if (any) merge.finish();
 }
 

@@ -19,7 +19,15 @@ enum class WeakWrapper : std::uint8_t {
   none = 0,
   task_label = 1,
   rank_template = 2,
-  host_label = 3
+  host_label = 3,
+  host = 4  // pdsh's, in front of plain text
+};
+
+// Which weak wrapper a line bears; of one that begins with a host, the hash of that, and of its
+// name without the digits.
+struct WeakSign {
+  WeakWrapper kind = WeakWrapper::none;
+  std::uint32_t host = 0, stem = 0;
 };
 
 // Hosts that pdsh named on this stream, as hashes; at most kMost, oldest first.
@@ -49,8 +57,10 @@ struct Wrapped {
   std::array<wrappers::Fact, kMostFacts> facts;
   std::size_t fact_count = 0;
   WeakWrapper weak = WeakWrapper::none;  // the weak shape that was there, taken or not
+  std::string_view host;  // … the host of one that begins with it; also of pdsh's strong one
 
   void clear();
+  WeakSign sign() const;
 };
 
 // Peels the wrappers in front of a text, outermost first, at most kMostLayers of them. `accepted`

@@ -63,6 +63,29 @@ bool small_decimal(std::string_view text, double& value) {
   return true;
 }
 
+// A number that no double holds: infinity, as Python reads it, or 0.
+double beyond_doubles(std::string_view text) {
+  constexpr std::int64_t kMost = 1'000'000;
+  std::int64_t power = 0;  // of ten, of the first digit that is not 0
+  bool point = false, found = false;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
+    point = point || text[i] == '.';
+    found = found || (text[i] >= '1' && text[i] <= '9');
+    if (text[i] == '.') continue;
+    if (found && !point) ++power;
+    if (!found && point) --power;
+  }
+  const bool less = i + 1 < text.size() && text[i + 1] == '-';
+  std::int64_t exponent = 0;
+  for (; i < text.size(); ++i) {
+    if (text[i] < '0' || text[i] > '9') continue;
+    exponent = std::min(exponent * 10 + (text[i] - '0'), kMost);
+  }
+  const bool large = power + (less ? -exponent : exponent) > 0;
+  return found && large ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
 }  // namespace
 
 std::optional<FieldType> parse_field_type(std::string_view word) {
@@ -96,7 +119,12 @@ std::optional<double> parse_double(std::string_view text) {
     if (!small_decimal(text, value)) {
       const char* end = text.data() + text.size();
       const auto [stop, problem] = std::from_chars(text.data(), end, value);
-      if (problem != std::errc{} || stop != end) return std::nullopt;
+      if (stop != end) return std::nullopt;
+      if (problem == std::errc::result_out_of_range) {
+        value = beyond_doubles(text);
+      } else if (problem != std::errc{}) {
+        return std::nullopt;
+      }
     }
   }
   return negative ? -value : value;

@@ -19,7 +19,8 @@ std::optional<FieldType> parse_field_type(std::string_view word);
 MetaValue field_value(FieldType type, std::string_view text);
 void set_field(MetaValue& to, FieldType type, std::string_view text);
 
-// Decimal, exponents, and nan / inf / infinity in any case with a sign.
+// Decimal, exponents, and nan / inf / infinity in any case with a sign. What no double holds is
+// infinity or 0.
 std::optional<double> parse_double(std::string_view text);
 std::optional<std::int64_t> parse_int(std::string_view text, bool thousands = false);
 // 1 to 18 digits and nothing else: what nearly every whole number is.

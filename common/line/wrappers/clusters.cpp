@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "common/line/wrappers/cursor.h"
 #include "common/line/wrappers/layer.h"
@@ -79,6 +81,34 @@ bool names_process(std::string_view text) {
   if (!in.take(" [")) return false;
   in.take('-');
   return in.number(4) && in.take("] ");
+}
+
+// `step12`, `layer3`: what is numbered, and hardly a machine.
+bool is_counted(std::string_view word) {
+  static constexpr std::array<std::string_view, 56> kThings{
+      "rank",   "step",  "epoch", "iter",  "iteration", "gpu",     "cuda",    "device",
+      "stage",  "layer", "pg",    "dp",    "tp",        "pp",      "cp",      "ep",
+      "batch",  "shard", "fold",  "trial", "run",       "test",    "case",    "phase",
+      "part",   "pass",  "round", "block", "task",      "thread",  "t",       "it",
+      "e",      "s",     "p",     "v",     "q",         "gen",     "conv",    "head",
+      "expert", "chunk", "file",  "seq",   "seed",      "try",     "attempt", "line",
+      "bucket", "env",   "agent", "job",   "proc",      "process", "exp",     "loss"};
+  std::string stem;
+  for (const char c : word) {
+    if (is_digit(c)) break;
+    stem += c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  }
+  const auto rest = word.substr(stem.size());
+  while (stem.ends_with('_')) stem.pop_back();
+  const bool padded = rest.size() > 1 && rest[0] == '0';  // as machines are numbered
+  return !padded && std::all_of(rest.begin(), rest.end(), is_digit) &&
+         std::find(kThings.begin(), kThings.end(), stem) != kThings.end();
+}
+
+// 10.0.0.7
+bool is_address(std::string_view word) {
+  return std::count(word.begin(), word.end(), '.') == 3 &&
+         std::all_of(word.begin(), word.end(), [](char c) { return is_digit(c) || c == '.'; });
 }
 
 }  // namespace
@@ -185,6 +215,21 @@ bool read_host_label(std::string_view text, Layer& layer) {
     layer.add(label.facts[i].key, label.facts[i].integer);
   }
   layer.size += label.size;
+  return true;
+}
+
+bool read_bare_host(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  const auto host = in.run([](char c) { return is_word(c) || c == '.' || c == '-'; }, 255);
+  if (host.empty() || !in.take(':') || !(in.take(' ') || in.end())) return false;
+  const bool numbered = std::any_of(host.begin(), host.end(), is_digit);
+  const bool named = is_letter(host[0]) && host.back() != '.' && host.find("..") == host.npos;
+  if (!numbered || !(named || is_address(host)) || is_counted(host) || parse_severity(host)) {
+    return false;
+  }
+  layer.add("host", host);
+  layer.writer = host;
+  layer.size = in.at;
   return true;
 }
 

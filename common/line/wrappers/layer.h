@@ -70,6 +70,7 @@ bool read_journal_iso(std::string_view text, Layer& layer);  // 2026-…+0000 ho
 bool read_syslog(std::string_view text, Layer& layer);       // Mar  4 05:06:07 host unit[7]: text
 bool read_syslog_5424(std::string_view text, Layer& layer);  // <34>1 2026-…Z host app 7 id - text
 bool read_kernel_stamp(std::string_view text, Layer& layer);  // [ 123.456789] text, <6>[…
+bool read_dmesg_levels(std::string_view text, Layer& layer);  // kern  :err   : [ 123.456789] text
 bool read_compose(std::string_view text, Layer& layer);       // trainer-2  | text
 bool read_torchx(std::string_view text, Layer& layer);        // trainer/0 [1]:text
 bool read_kubectl(std::string_view text, Layer& layer);       // [pod/name/container] text
@@ -82,6 +83,7 @@ bool read_role_prefix(std::string_view text, Layer& layer);   // [default3]:text
 bool read_task_label(std::string_view text, Layer& layer);     // "12: text", "P1  3: text"
 bool read_rank_template(std::string_view text, Layer& layer);  // [12]:text, [trainer12|4]:text
 bool read_host_label(std::string_view text, Layer& layer);     // node1: 12: text
+bool read_bare_host(std::string_view text, Layer& layer);      // node1: text
 
 // `host: text`. `strong` when what follows shows that the word is a host.
 bool read_host_prefix(std::string_view text, Layer& layer, bool& strong);

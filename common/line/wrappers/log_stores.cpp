@@ -53,15 +53,17 @@ bool read_priority(Cursor& in, Layer& layer) {
   return true;
 }
 
-// `[  123.456789]`: seconds since the boot; the kernel always prints six decimals.
-bool read_uptime(Cursor& in, Layer& layer) {
+// `[  123.456789]`: seconds since the boot; the kernel always prints six decimals, of which tools
+// leave some out (`least`).
+bool read_uptime(Cursor& in, Layer& layer, std::size_t least) {
   if (!in.take('[')) return false;
   in.blanks();
   const auto seconds = in.run(is_digit, 12);
   // Ten digits are seconds since 1970, in the brackets of UCX and others.
   if (seconds.empty() || seconds.size() > 9 || !in.take('.')) return false;
-  const auto micros = in.run(is_digit, 7);
-  if (micros.size() != 6 || !in.take(']')) return false;
+  const auto fraction = in.run(is_digit, 7);
+  if (fraction.size() < least || fraction.size() > 6) return false;
+  if (!in.take(']')) return false;
   // CONFIG_PRINTK_CALLER: `[    T7]`, `[   C12]`
   const std::size_t caller = in.at;
   if (in.take('[')) {
@@ -69,11 +71,53 @@ bool read_uptime(Cursor& in, Layer& layer) {
     const bool known = in.take('T') || in.take('C');
     if (!known || !in.number() || !in.take(']')) in.at = caller;
   }
-  std::int64_t whole = 0;
-  for (char c : seconds) whole = whole * 10 + (c - '0');
-  for (char c : micros) whole = whole * 10 + (c - '0');
-  layer.add_real("uptime", static_cast<double>(whole) / 1e6);
+  std::int64_t micros = 0;
+  for (char c : seconds) micros = micros * 10 + (c - '0');
+  for (char c : fraction) micros = micros * 10 + (c - '0');
+  for (std::size_t i = fraction.size(); i < 6; ++i) micros *= 10;
+  layer.add_real("uptime", static_cast<double>(micros) / 1e6);
+  layer.time.emplace().uptime = micros * 1000;
   return true;
+}
+
+// `[Wed Mar  4 05:06:07 2026]`
+bool read_weekday(Cursor& in, Layer& layer) {
+  PrintedTime time;
+  if (!in.take('[') || !read_weekday_stamp(in.text, in.at, time) || !in.take(']')) return false;
+  layer.time = time;
+  return true;
+}
+
+bool read_iso_stamp(Cursor& in, Layer& layer) {
+  PrintedTime time;
+  if (!read_iso(in.text, in.at, time) || !is_date(time)) return false;
+  layer.time = time;
+  return true;
+}
+
+// What dmesg calls facilities and levels.
+bool is_facility(std::string_view word) {
+  static constexpr std::array<std::string_view, 12> kNames{"kern", "user",     "mail", "daemon",
+                                                           "auth", "syslog",   "lpr",  "news",
+                                                           "uucp", "authpriv", "ftp",  "cron"};
+  return std::find(kNames.begin(), kNames.end(), word) != kNames.end() ||
+         (word.size() == 6 && word.starts_with("local") && is_digit(word[5]));
+}
+std::optional<std::int64_t> dmesg_level(std::string_view word) {
+  static constexpr std::array<std::string_view, 8> kNames{"emerg", "alert",  "crit", "err",
+                                                          "warn",  "notice", "info", "debug"};
+  const auto found = std::find(kNames.begin(), kNames.end(), word);
+  if (found == kNames.end()) return std::nullopt;
+  return found - kNames.begin();
+}
+
+// A word that is padded to six letters, and a colon.
+std::string_view read_column(Cursor& in) {
+  const std::size_t begin = in.at;
+  const auto word = in.run([](char c) { return is_letter(c) || is_digit(c); }, 8);
+  in.blanks();
+  if (in.at - begin != std::max<std::size_t>(word.size(), 6) || !in.take(':')) return {};
+  return word;
 }
 
 }  // namespace
@@ -142,16 +186,43 @@ bool read_syslog(std::string_view text, Layer& layer) {
 }
 
 bool read_kernel_stamp(std::string_view text, Layer& layer) {
+  constexpr std::size_t kMicros = 6;
   Cursor in{text};
   if (!read_priority(in, layer)) return false;
-  PrintedTime time;
-  if (!read_uptime(in, layer)) {
-    // dmesg -T: [Wed Mar  4 05:06:07 2026] text
-    in.at = text[0] == '<' ? text.find('>') + 1 : 0;
-    if (!in.take('[') || !read_weekday_stamp(text, in.at, time) || !in.take(']')) return false;
-    layer.time = time;
+  const std::size_t stamp = in.at;
+  if (!read_uptime(in, layer, kMicros)) {
+    in.at = stamp;  // dmesg -T
+    if (!read_weekday(in, layer)) return false;
   }
   if (!in.take(' ') && !in.end()) return false;
+  layer.transport = layer.message = true;
+  layer.size = in.at;
+  return true;
+}
+
+bool read_dmesg_levels(std::string_view text, Layer& layer) {
+  Cursor in{text};
+  const auto facility = read_column(in);
+  if (!is_facility(facility)) return false;
+  const auto word = read_column(in);
+  const auto level = dmesg_level(word);
+  if (!level || !(in.take(' ') || in.end())) return false;
+  layer.severity = severity_of_priority(*level);
+  // With its time in any form, or without one.
+  const std::size_t stamp = in.at;
+  const auto begin = [&] {
+    in.at = stamp;
+    layer.time.reset();
+    layer.fact_count = 0;
+    return true;
+  };
+  const auto ends = [&] { return in.take(' ') || in.end(); };
+  const bool timed = (begin() && read_uptime(in, layer, 1) && ends()) ||
+                     (begin() && read_weekday(in, layer) && ends()) ||
+                     (begin() && read_iso_stamp(in, layer) && ends());
+  if (!timed) begin();
+  layer.add("facility", facility);
+  layer.add("level", word);
   layer.transport = layer.message = true;
   layer.size = in.at;
   return true;

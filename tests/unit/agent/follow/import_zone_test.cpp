@@ -88,6 +88,20 @@ TEST_CASE_FIXTURE(ImportFixture, "Import zone: only the end of a long file is lo
   CHECK(lines.back().time == kNoon * kSecond);
 }
 
+TEST_CASE_FIXTURE(ImportFixture, "Import boot: uptimes of a kernel's log lie apart as they say") {
+  const auto& lines =
+      import("[  100.000000] a\nkern  :err   : [  130.500000] NVRM: b\n[  190.000000] c\n", kNoon);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].time == (kNoon - 90) * kSecond);
+  CHECK(lines[1].time == (kNoon - 60) * kSecond + kSecond / 2);
+  CHECK(lines[2].time == kNoon * kSecond);
+}
+
+TEST_CASE_FIXTURE(ImportFixture, "Import boot: a log store's time is better than an uptime") {
+  const auto& lines = import("Nov 30 11:59:00 n1 kernel: [  100.000000] a\n", kNoon);
+  CHECK(lines[0].time == (kNoon - 60) * kSecond);
+}
+
 TEST_CASE_FIXTURE(ImportFixture, "Import zone: one line longer than the look-back is no time") {
   const auto& lines = import("[2026-11-30 21:00:00,000] " + std::string(100'000, 'x'), kNoon);
   REQUIRE(lines.size() == 1);

@@ -95,6 +95,35 @@ TEST_CASE("Hardware: a cause that a rank named is not the Xid that came behind i
   CHECK(verdict.first->ranks == Ranks{2});
 }
 
+TEST_CASE("Hardware: a complaint without a stamp came behind the Xid that explains it") {
+  MadeFacts made(4);
+  // Its rank's last stamp is 18 seconds old, and the next one never came.
+  made.event(2, "exception", "root", kBroke);
+  for (const std::int32_t rank : {0, 1, 3}) {
+    made.event(rank, "connection_lost", "cascade", kBroke + 30 * kSecond);
+  }
+  UnixNanos expected = kBroke;
+  SUBCASE("between the two stamps") {
+    made.facts().events[0].when = {kBroke - 18 * kSecond, kBroke + 20 * kSecond};
+    xid(made, 79);
+  }
+  SUBCASE("before both, the rank's own time says more") {
+    made.facts().events[0].when = {kBroke + kSecond, kBroke + 2 * kSecond};
+    xid(made, 79);
+    expected = kBroke + kSecond;
+  }
+  SUBCASE("a little behind, where clocks of one host differ") {
+    made.facts().events[0].when = {kBroke - kSecond, kBroke - kSecond + kMs};
+    xid(made, 79);
+    expected = kBroke - kSecond;
+  }
+  const Verdict verdict = decide(made.facts());
+  CHECK(verdict.kind == "xid");
+  REQUIRE(verdict.first);
+  CHECK(verdict.first->ranks == Ranks{2});
+  CHECK(verdict.first->time == expected);
+}
+
 TEST_CASE("Hardware: what the job went on after, or ended in order after, is no failure") {
   MadeFacts made(4);
   SUBCASE("it went on") { xid(made, 79, MadeFacts::time_of(40)); }

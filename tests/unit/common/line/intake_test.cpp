@@ -88,6 +88,65 @@ TEST_CASE("Intake: case 30: pieces of stdout and stderr do not mix, whatever the
   CHECK(exported(lines) == file);
 }
 
+TEST_CASE("Intake: docker's lines are unwrapped whatever the order of their keys and the blanks") {
+  const std::string time = R"("2026-03-04T05:06:07.448120903Z")";
+  const std::vector<std::string> forms{
+      R"({"log": "[rank3]: a\n", "stream": "stderr", "time": )" + time + "}",
+      R"({"stream":"stderr","log":"[rank3]: a\n","time":)" + time + "}",
+      R"({"time":)" + time + R"(,"stream":"stderr","log":"[rank3]: a\n"})",
+      R"({ "attrs" : {"tag": "x"} , "time" : )" + time +
+          R"( , "log" : "[rank3]: a\n" , "stream" : "stderr" } )",
+  };
+  for (const std::string& form : forms) {
+    CAPTURE(form);
+    ParsedStream stream;
+    const auto& lines = stream.feed(form + "\n");
+    REQUIRE(lines.size() == 1);
+    CHECK(text_of(lines[0]) == "[rank3]: a");
+    CHECK(lines[0].wrapper_rank == 3);
+    CHECK(lines[0].output == Output::err);
+    CHECK(lines[0].time == kNoon + 448'120'903);
+    CHECK_FALSE(lines[0].has(line_flag::derived_time));
+    CHECK(exported(lines) == form + "\n");
+  }
+}
+
+TEST_CASE("Intake: pieces of any of docker's forms are joined by their output") {
+  const auto spread = [](const std::string& output, const std::string& log) {
+    return R"({"stream": ")" + output + R"(", "log": ")" + log +
+           R"(", "time": "2026-03-04T05:06:07.448120903Z"})" + "\n";
+  };
+  const std::string file = spread("stdout", "a1 ") + docker("stderr", "b1 ") +
+                           docker("stdout", "a2 ") + spread("stderr", "b2\\n") +
+                           spread("stdout", "a3\\n");
+  ParsedStream stream;
+  const auto& lines = stream.feed(file);
+  REQUIRE(lines.size() == 2);
+  CHECK(text_of(lines[0]) == "a1 a2 a3");
+  CHECK(text_of(lines[1]) == "b1 b2");
+  CHECK(lines[1].output == Output::err);
+  REQUIRE(lines[0].extents.size() == 3);
+  CHECK(lines[0].extents[0].prefix == std::string_view(R"({"stream": "stdout", "log": ")").size());
+  CHECK(lines[0].extents[1].prefix == std::string_view(R"({"log":")").size());
+  CHECK(exported(lines) == file);
+}
+
+TEST_CASE("Intake: a program's own object is no line of docker's") {
+  for (const std::string object :
+       {R"({"stream":"stdout","time":"2026-03-04T05:06:07Z"})",
+        R"({"log": {"a": 1}, "stream": "stdout", "time": "2026-03-04T05:06:07Z"})",
+        R"({"time": "2026-03-04T05:06:07Z", "log": "x", "stream": "stdout", "loss": 2.31})",
+        R"({"stream": "train", "log": "x", "time": "2026-03-04T05:06:07Z"})",
+        R"({"log": "a", "log": "b", "stream": "stdout", "time": "2026-03-04T05:06:07Z"})", "{",
+        R"({ ")", R"({"step": 1})"}) {
+    ParsedStream stream;
+    const auto& lines = stream.whole(object + "\n");
+    REQUIRE(lines.size() == 1);
+    CHECK(text_of(lines[0]) == object);
+    CHECK(lines[0].output == Output::unset);
+  }
+}
+
 TEST_CASE("Intake: CRI: P pieces are joined until F, with extents") {
   const std::string a = cri("stdout", "P", "[rank3]: one "), b = cri("stderr", "F", "between"),
                     c = cri("stdout", "F", "two");

@@ -120,6 +120,17 @@ std::vector<std::string> shapes() {
       "[05:06:07.000] [INFO] 2026-03-04 05:06:07 twice",
       "host1: [2026-03-04 05:06:07,448] [INFO] [a.py:12:b] text",
       "host1: 12 apples",
+      "host2: epoch 12 loss 0.5",
+      "2026-13-45 25:61:61,000 - ERROR - text 12",
+      "E1399 05:06:07.448 12 a.cc:12] text",
+      "ERROR 02-30 05:06:07 [core.py:7] text",
+      "25:61:61 - ERROR - text",
+      "kern  :err   : [  123.456789] NVRM: Xid (PCI:0000:3b:00): 79, x",
+      "local0:info  : 2026-03-04T05:06:07,123456+00:00 text 12",
+      "[Rank 4] iteration 12 | loss 2.5",
+      "rank=4 step=12 loss=0.5",
+      "(rank 12) step 3",
+      "{\"step\": 12, \"loss\": 1e400, \"lr\": 0.5}",
       "loss: 0.5 [2026-03-04 05:06:07] 12:30:45",
       "token hf_abcdefghijklmnopqrstuvwxyz0123456789 at 05:06:07",
       "[rank3]: [rank3]: [5] text at 2026-03-04",
@@ -317,6 +328,13 @@ TEST_CASE("Line reading: a time that is none makes it another line") {
   CHECK(header.time->month == 1);
   CHECK_FALSE(reading->read("2027-02-30 23:59:59 INFO a.py:99 text", header));
   CHECK_FALSE(reading->read("2027-01-31 24:00:00 INFO a.py:99 text", header));
+  const auto none =
+      LineReading::make("2026-13-45 25:61:61 INFO a.py:12 text", UnwrapMode(), KnownHosts());
+  REQUIRE(none);
+  REQUIRE(none->read("2027-02-30 23:59:59 INFO a.py:99 text", header));
+  CHECK(header.file_line == "99");
+  CHECK_FALSE(header.time.has_value());
+  CHECK_FALSE(none->read("2027-01-31 23:59:59 INFO a.py:99 text", header));
 }
 
 TEST_CASE("Line reading: where a digit is a level, it has to be that digit") {

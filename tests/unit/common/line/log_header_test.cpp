@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
+#include <string>
+#include <utility>
+
+#include "common/line/header_reader.h"
 
 namespace logarithm {
 
@@ -72,9 +75,109 @@ TEST_CASE("Log header: the usual loggers' shapes") {
 
 TEST_CASE("Log header: text that only looks like one has none") {
   for (std::string_view text :
-       {"", "I", "Info: x", "step=60 loss=0.1", "I0304", "E1399 05:06:07.4 1 a.cc:1] x",
+       {"", "I", "Info: x", "step=60 loss=0.1", "I0304", "E1399 05:06:07 is no time",
         "2026-02-30 05:06:07 x", "  File \"x.py\", line 3", "[1,2,3] x", "[rank3]: x",
         "RuntimeError: x", "INFOX:a:b", "12345", "[2026-03-04 05:06:07", "[E nofile] x"}) {
+    CAPTURE(std::string(text));
+    CHECK_FALSE(parse_header(text).has_value());
+  }
+}
+
+TEST_CASE("Log header: a date or a clock that is none leaves level, place and message") {
+  struct Case {
+    std::string_view before, behind;  // of the time
+    Severity severity;
+    std::string_view place, body;
+  };
+  const Case cases[] = {
+      {"", ",000 - ERROR - x", Severity::error, "", "x"},
+      {"", ",448 ERROR train.py:88] x y", Severity::error, "train.py:88", "x y"},
+      {"", ".448 | CRITICAL | a.b:run:12 - x", Severity::fatal, "a.b:12", "x"},
+      {"", ".448120: E external/xla/service.cc:152] x", Severity::error,
+       "external/xla/service.cc:152", "x"},
+      {"[", ",448] [WARNING] [logging.py:107:log_dist] [Rank 0] x", Severity::warning,
+       "logging.py:107", "[Rank 0] x"},
+      {"[", "][a.core][ERROR] - x", Severity::error, "", "x"},
+      {"[INFO|trainer.py:2314] ", ",448 >> x", Severity::info, "trainer.py:2314", "x"},
+      {"ERROR:", ",448:jax._src.xla_bridge:812: x", Severity::error, "jax._src.xla_bridge:812",
+       "x"},
+      {"ERROR ", " [core.py:7] x", Severity::error, "core.py:7", "x"},
+      {"(ERROR) (a.py) (", ") x", Severity::error, "", "x"},
+      {"[ERROR] ME(130371:281473,MainProcess):", " [a/b.cc:5] x", Severity::error, "a/b.cc:5", "x"},
+      {"", " a.py:12 x", Severity::unset, "a.py:12", "x"},
+  };
+  const std::string_view times[] = {"2026-13-45 25:61:61", "2026-02-30 05:06:07",
+                                    "2026-03-04 24:00:00", "2026-03-04 05:60:07",
+                                    "2026/00/10 05:06:07", "2026-03-00T05:06:07"};
+  HeaderReader reader;
+  for (const Case& c : cases) {
+    for (const std::string_view time : times) {
+      const std::string text = std::string(c.before).append(time).append(c.behind);
+      CAPTURE(text);
+      const auto header = parse_header(text);
+      REQUIRE(header.has_value());
+      CHECK_FALSE(header->time.has_value());
+      CHECK(header->severity == c.severity);
+      const std::string place =
+          header->file.empty() ? ""
+                               : std::string(header->file) + ":" + std::string(header->file_line);
+      CHECK(place == c.place);
+      CHECK(text.substr(header->size) == c.body);
+      const auto again = reader.read(text);
+      REQUIRE(again.has_value());
+      CHECK(again->size == header->size);
+      CHECK(again->severity == header->severity);
+      CHECK_FALSE(again->time.has_value());
+    }
+  }
+}
+
+TEST_CASE("Log header: loggers' own forms of a date that is none keep level and place") {
+  struct Case {
+    std::string_view text;
+    Severity severity;
+    std::string_view place, body;
+  };
+  const Case cases[] = {
+      {"E1399 05:06:07.448120 48213 a.cc:1] x", Severity::error, "a.cc:1", "x"},
+      {"E20260230 05:06:07.448120 48213 a.cc:1] x", Severity::error, "a.cc:1", "x"},
+      {"I0304 25:06:07.448120 48213 a.cc:1] x", Severity::info, "a.cc:1", "x"},
+      {"[W332 05:06:07.448120903 TCPStore.cpp:115] x", Severity::warning, "TCPStore.cpp:115", "x"},
+      {"ERROR 02-30 05:06:07 [core.py:7] x", Severity::error, "core.py:7", "x"},
+      {"ERROR 03-04 25:06:07 [core.py:7] x", Severity::error, "core.py:7", "x"},
+      {"02/30 05:06:07 - mmengine - ERROR - x", Severity::error, "", "x"},
+      {"26/02/30 05:06:07 ERROR SparkContext: x", Severity::error, "", "x"},
+      {"20260230 05:06:07 ERROR a.py:3] x", Severity::error, "a.py:3", "x"},
+      {"Feb 30 05:06:07 ERROR a.py:3] x", Severity::error, "a.py:3", "x"},
+      {"[Wed Feb 30 05:06:07 2026] [core:error] x", Severity::error, "", "x"},
+      {"30/Feb/2026:05:06:07 +0000 ERROR x", Severity::error, "", "x"},
+      {"25:61:61 - ERROR - x", Severity::error, "", "x"},
+      {R"({"time": "2026-13-45 25:61:61", "level": "ERROR", "msg": "x"})", Severity::error, "",
+       R"({"time": "2026-13-45 25:61:61", "level": "ERROR", "msg": "x"})"},
+      {R"({"ts": "2026-02-30T05:06:07Z", "level": "error", "step": 3})", Severity::error, "",
+       R"({"ts": "2026-02-30T05:06:07Z", "level": "error", "step": 3})"},
+      {"time=2026-13-45T25:61:61Z level=error msg=x", Severity::error, "", "msg=x"},
+      {"time=\"2026-02-30 05:06:07\" level=error step=3", Severity::error, "", "step=3"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.text));
+    const auto header = parse_header(c.text);
+    REQUIRE(header.has_value());
+    CHECK_FALSE(header->time.has_value());
+    CHECK(header->severity == c.severity);
+    const std::string place =
+        header->file.empty() ? ""
+                             : std::string(header->file) + ":" + std::string(header->file_line);
+    CHECK(place == c.place);
+    CHECK(c.text.substr(header->size) == c.body);
+  }
+}
+
+TEST_CASE("Log header: counts and durations are no dates, whatever stands behind them") {
+  for (std::string_view text :
+       {"2026-13-45 25:61:61 x", "12/45 05:06:07 left", "45/99 [00:12<00:14, 3.1it/s] step",
+        "99:99:99 elapsed", "20261345 256161 x", "12345678 123456 a.py:12 x", "Feb 30 was no day",
+        "123456 00:12:34 a.py:12 x", "2026-13-45, 3, 4", "2026-99 train.py:3"}) {
     CAPTURE(std::string(text));
     CHECK_FALSE(parse_header(text).has_value());
   }
@@ -93,6 +196,62 @@ TEST_CASE("Log header: any cut of any header is read without a crash and within 
       const auto header = parse_header(exact);
       if (header) CHECK(header->size <= exact.size());
     }
+  }
+}
+
+TEST_CASE("Bare rank: at the beginning of a text, in brackets or as the writer's key") {
+  const std::pair<std::string_view, int> named[] = {
+      {"[Rank 4] iteration 12 | loss 2.3", 4},
+      {"[rank 4] x", 4},
+      {"[rank:4] x", 4},
+      {"[rank: 4] x", 4},
+      {"[RANK=12]: x", 12},
+      {"[Rank 4/8] x", 4},
+      {"[Rank 0][2026-03-04 05:06:07] x", 0},
+      {"[Rank 4]", 4},
+      {"(rank 4) x", 4},
+      {"(Rank: 4) x", 4},
+      {"rank=4 step=12 loss=2.3", 4},
+      {"rank=4, iteration: 12", 4},
+      {"rank=4 | saving checkpoint", 4},
+      {"Rank=4: start", 4},
+  };
+  for (const auto& [text, rank] : named) {
+    CAPTURE(std::string(text));
+    CHECK(parse_bare_rank(text) == rank);
+  }
+  for (std::string_view text : {"",
+                                "rank",
+                                "[Rank ] x",
+                                "[Rank -1] x",
+                                "[rank4] x",
+                                "[Rank 4 x",
+                                "[Rank 4)",
+                                "[ranks 4] x",
+                                "Rank 4 is up",
+                                "[Rank 4](http://x)",
+                                "[Rank 4].x",
+                                "[Rank 123456789] x",
+                                "[rank_4] x",
+                                "[local_rank 4] x",
+                                "[Rank 4/] x",
+                                "[Rank 4,5] x",
+                                "(rank 4, alpha 8) x",
+                                "on [Rank 4] x",
+                                " [Rank 4] x",
+                                "rank=16, alpha=32",
+                                "rank=16 alpha: 32",
+                                "rank=2 shape=(3, 4)",
+                                "rank=4",
+                                "rank=4 ",
+                                "rank=4x y",
+                                "rank=4 exited with 1",
+                                "rank=4 is silent",
+                                "RANK=4 WORLD_SIZE=8 python a.py",
+                                "rank: 4 step=3",
+                                "ranking=4 step=3"}) {
+    CAPTURE(std::string(text));
+    CHECK_FALSE(parse_bare_rank(text).has_value());
   }
 }
 

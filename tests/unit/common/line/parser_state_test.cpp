@@ -29,6 +29,11 @@ ParserState full_state() {
   state.parked[0].kind = OpenRecord::Kind::arguments;
   state.boot = 7;
   state.piece = OpenPiece{9, Severity::info, "a.cc:1"};
+  state.evidence.kind = WeakWrapper::host;
+  state.evidence.host = 17;
+  state.evidence.stem = 4'000'000'000;
+  state.evidence.again = true;
+  state.clock_change = {-345, 60, true};
   return state;
 }
 
@@ -49,14 +54,28 @@ TEST_CASE("Parser state: is read back as it was written") {
   CHECK(read->parked[0].rank == 13);
   CHECK(read->boot == 7);
   CHECK(read->piece->head == 9);
+  CHECK(read->evidence.host == 17);
+  CHECK(read->evidence.stem == 4'000'000'000);
+  CHECK(read->evidence.again);
+  CHECK_FALSE(read->evidence.others);
+  CHECK(read->clock_change.from == -345);
+  CHECK(read->clock_change.by == 60);
+  CHECK(read->clock_change.doubled);
   CHECK(encode_state(*decode_state(encode_state(ParserState()))) == encode_state(ParserState()));
 }
 
-TEST_CASE("Parser state: what the version before wrote is read, without lanes") {
+TEST_CASE("Parser state: what the versions before wrote is read, without what they lack") {
   ParserState state = full_state();
-  state.lane_iterations.clear();
+  state.clock_change = ClockChange();
   std::string bytes = encode_state(state);
-  bytes.resize(bytes.size() - 2);  // how many lanes
+  bytes.resize(bytes.size() - 1);  // no change of the clock
+  bytes[0] = 3;
+  const auto before = decode_state(bytes);
+  REQUIRE(before.ok());
+  CHECK(encode_state(*before) == encode_state(state));
+  state.lane_iterations.clear();
+  bytes = encode_state(state);
+  bytes.resize(bytes.size() - 3);  // nor how many lanes
   bytes[0] = 2;
   const auto read = decode_state(bytes);
   REQUIRE(read.ok());

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -312,6 +313,74 @@ TEST_CASE("Record shapes: a shape that never ends is closed by time, lines and b
   for (int i = 0; i < 600; ++i) table.feed("text\n");
   CHECK(table.out.lines[499].head == 0);
   CHECK(table.out.lines[501].head != 0);
+}
+
+TEST_CASE("Record shapes: case 40: a shape past the limit has a new head, and stays what it is") {
+  struct Long {
+    std::string first, more, last;
+    Severity severity;
+    bool shown;
+  };
+  const Long shapes[] = {
+      {"Traceback (most recent call last):\n", "  File \"a.py\", line 1, in f\n", "ValueError: x\n",
+       Severity::error, true},
+      {"Traceback (most recent call last):\n", "  " + std::string(2000, 'x') + "\n",
+       "ValueError: x\n", Severity::error, true},
+      {"  + Exception Group Traceback (most recent call last):\n", "  |   File \"a.py\", line 1\n",
+       "  +------------------------------------\n", Severity::error, true},
+      {"Fatal Python error: Segmentation fault\n", "  File \"a.py\", line 1 in f\n",
+       "Extension modules: numpy\n", Severity::fatal, true},
+      {"terminate called after throwing an instance of 'c10::Error'\n", "frame #7: f + 0x12\n",
+       "================================\n", Severity::fatal, true},
+  };
+  for (const Long& shape : shapes) {
+    CAPTURE(shape.first);
+    Stream s;
+    s.feed(shape.first);
+    for (int i = 0; i < 1300; ++i) {
+      s.feed(shape.more);
+      if (i == 700) s.restart(s.parser->position(), s.parser->state());
+    }
+    s.feed(shape.last);
+    const auto& lines = s.feed("after\n");
+    std::size_t heads = 0;
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+      heads += lines[i].head == lines[i].offset ? 1u : 0u;
+      REQUIRE(lines[i].severity == shape.severity);
+      REQUIRE(lines[i].has(line_flag::continuation) == (i > 0));
+    }
+    CHECK(heads >= 3);
+    CHECK(lines.back().severity == Severity::unset);
+    CHECK_FALSE(lines.back().has(line_flag::continuation));
+    REQUIRE(s.rules.seen.size() == 1);
+    CHECK(s.rules.seen[0].starts_with(shape.first.substr(0, 12)));
+    CHECK(lines[lines.size() - 2].meta.back().key == "record");
+  }
+}
+
+TEST_CASE("Record shapes: the exception at the end of a very long traceback is an event") {
+  std::vector<RuleProblem> problems;
+  const auto rules = RuleSet::build(RuleSet::shipped(), problems);
+  LongLinePool pool;
+  auto made = StreamParser::make({}, *rules, pool, 0, "");
+  REQUIRE(made.ok());
+  std::string bytes = "Traceback (most recent call last):\n";
+  for (int i = 0; i < 1500; ++i) {
+    bytes += "  File \"a.py\", line " + std::to_string(i) + ", in f\n    raise ValueError(x)\n";
+  }
+  ParsedLines out;
+  (*made)->feed(bytes + "ValueError: bad batch\n", kNoon, out);
+  REQUIRE(out.lines.size() == 3002);
+  CHECK(std::all_of(out.lines.begin(), out.lines.end(),
+                    [](const Line& line) { return line.severity == Severity::error; }));
+  CHECK(std::all_of(out.lines.begin(), out.lines.end() - 1,
+                    [](const Line& line) { return line.events.empty(); }));
+  const auto& meta = out.lines.back().meta;
+  CHECK(std::any_of(out.lines.back().events.begin(), out.lines.back().events.end(),
+                    [](const EventMark& event) { return event.kind == "exception"; }));
+  CHECK(std::any_of(meta.begin(), meta.end(), [](const MetaPair& pair) {
+    return pair.key == "exception" && pair.value == MetaValue(std::string("ValueError"));
+  }));
 }
 
 }  // namespace logarithm

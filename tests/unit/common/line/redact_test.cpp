@@ -57,6 +57,8 @@ std::string cri(const std::string& flag, const std::string& text) {
 TEST_CASE("Redaction: a secret is masked behind every wrapper") {
   for (const std::string& bytes :
        {kSecret + "\n", "[rank3]:token " + kSecret + " end\n", docker("use " + kSecret + " now\\n"),
+        R"({"stream": "stdout", "time": "2026-03-04T05:06:07Z", "log": "use )" + kSecret +
+            R"(\n"})" + "\n",
         cri("F", "use " + kSecret)}) {
     ParsedStream stream = with_tokens();
     stream.whole(bytes);

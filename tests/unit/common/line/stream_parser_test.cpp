@@ -89,6 +89,21 @@ TEST_CASE("Stream parser: order time is the line's, else that of the line before
   CHECK(s.feed("much later\n", kNoon + 600 * kSecond)[0].time == kNoon + 540 * kSecond);
 }
 
+TEST_CASE("Stream parser: a date that is none costs the time alone") {
+  Stream s;
+  const auto& lines = s.feed(
+      "2026-03-04 05:06:01 - INFO - a\n2026-13-45 25:61:61,000 - ERROR - b\n"
+      "E0230 05:06:02.5 12 a.cc:9] c\nmore of c\n");
+  CHECK(lines[1].severity == Severity::error);
+  CHECK(lines[1].time == lines[0].time);
+  CHECK(lines[1].has(line_flag::derived_time));
+  CHECK(lines[1].head == lines[1].offset);
+  CHECK(lines[2].callsite == "a.cc:9");
+  CHECK(lines[2].time == lines[0].time);
+  CHECK(lines[3].severity == Severity::error);
+  CHECK(lines[3].head == lines[2].offset);
+}
+
 TEST_CASE("Stream parser: lines of an import before its first time take that time") {
   StreamContext context;
   context.imported = true;

@@ -143,4 +143,21 @@ TEST_CASE("Training job: loss nan and loss 2.3 share a template") {
   CHECK(lines[0].template_id == lines[1].template_id);
 }
 
+TEST_CASE("Training job: dmesg -x tells of an Xid, and 1e400 hides nothing of its line") {
+  const ParsedLines kernel =
+      parse("kern  :err   : [  123.456] NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen\n",
+            "kernel");
+  REQUIRE(kernel.lines.size() == 1);
+  CHECK(kernel.lines[0].severity >= Severity::error);
+  REQUIRE(kernel.lines[0].events.size() == 1);
+  CHECK(kernel.lines[0].events[0].kind == "xid");
+  CHECK(number(kernel.lines[0], "uptime") == 123.456);
+  const ParsedLines json =
+      parse("{\"iteration\": 12, \"loss\": 2.5, \"grad_norm\": 1e400}\n", "stdout");
+  REQUIRE(json.lines.size() == 1);
+  CHECK(json.lines[0].iteration == 12);
+  CHECK(number(json.lines[0], "loss") == 2.5);
+  CHECK(number(json.lines[0], "grad_norm") == INFINITY);
+}
+
 }  // namespace logarithm

@@ -188,6 +188,48 @@ TEST_CASE("Unwrap: the process's rank stays, a path's gives way, a difference is
   }
 }
 
+TEST_CASE("Unwrap: a rank in front of everything is the line's where nothing else names one") {
+  ParsedStream stream;
+  const auto& lines = stream.whole(
+      "[Rank 4] iteration 12 loss 2.3\n(rank 5) iteration 12\nrank=6 step=3\n[rank:7] x\nplain\n"
+      "[rank3]: [Rank 4] x\nn1: [default1]:[Rank 4] x\n"
+      "[E304 05:06:07.448120903 ProcessGroupNCCL.cpp:616] [Rank 3] x\nsays [Rank 4] x\n");
+  CHECK(lines[0].wrapper_rank == 4);
+  CHECK(body_of(lines[0]) == "[Rank 4] iteration 12 loss 2.3");
+  CHECK(lines[1].wrapper_rank == 5);
+  CHECK(lines[2].wrapper_rank == 6);
+  CHECK(lines[3].wrapper_rank == 7);
+  CHECK_FALSE(lines[4].wrapper_rank.has_value());
+  CHECK(lines[5].wrapper_rank == 3);  // PyTorch's own prefix knows better
+  CHECK_FALSE(lines[5].has(line_flag::rank_mismatch));
+  CHECK(lines[6].wrapper_rank == 4);
+  CHECK_FALSE(lines[7].wrapper_rank.has_value());  // a group's rank: a mention
+  CHECK(meta_text(lines[7], "rank") == "3");
+  CHECK_FALSE(lines[8].wrapper_rank.has_value());
+  // A process or a path that names the rank stays as it is.
+  for (const bool process : {false, true}) {
+    StreamContext context;
+    context.process_rank = 2;
+    context.rank_from_process = process;
+    ParsedStream known(context);
+    const Line line = known.whole("[Rank 4] x\n")[0];
+    CHECK_FALSE(line.wrapper_rank.has_value());
+    CHECK_FALSE(line.has(line_flag::rank_mismatch));
+  }
+}
+
+TEST_CASE("Unwrap: ranks that print their own number keep their records and hosts apart") {
+  ParsedStream stream;
+  const auto& lines = stream.whole("2026-03-04 05:06:07 ERROR a.py:1] x\n[Rank 4] y\n[Rank 5] z\n");
+  CHECK(lines[1].severity == Severity::unset);
+  CHECK(lines[1].head == lines[1].offset);
+  CHECK(lines[2].wrapper_rank == 5);
+  ParsedStream hosts;
+  const auto& two = hosts.whole("h1: [Rank 4] a\nh2: [Rank 5] b\nh1: [Rank 4] c\n");
+  CHECK(two[2].wrapper_rank == 4);
+  CHECK(meta_text(two[2], "host") == "h1");
+}
+
 TEST_CASE("Unwrap: case 43: ranks on one pipe are never one record") {
   ParsedStream stream;
   const auto& lines = stream.whole(

@@ -137,6 +137,88 @@ TEST_CASE("Weak wrapper: pdsh over srun's labels gives host and rank") {
   }
 }
 
+TEST_CASE("Weak wrapper: pdsh's hosts in front of plain text, with a header or without") {
+  ParsedStream stream;
+  std::string bytes;
+  for (int i = 0; i < 20; ++i) {
+    bytes += "host" + std::to_string(1 + i % 2) + ": line " + std::to_string(i) + "\n";
+  }
+  const auto& lines = stream.feed(bytes +
+                                  "host3: 2026-03-04 05:06:07,448 ERROR a.py:8] x\n"
+                                  "host1:\nhost1: 12: y\nhost1: epoch1: z\nno host here\n");
+  REQUIRE(lines.size() == 25);
+  CHECK(meta_text(lines[0], "host") == "host1");
+  CHECK(meta_text(lines[19], "host") == "host2");
+  CHECK(body_of(lines[19]) == "line 19");
+  CHECK_FALSE(lines[19].wrapper_rank.has_value());
+  CHECK(meta_text(lines[20], "host") == "host3");
+  CHECK(lines[20].callsite == "a.py:8");
+  CHECK(lines[20].severity == Severity::error);
+  CHECK(body_of(lines[21]).empty());
+  CHECK(body_of(lines[22]) == "12: y");
+  CHECK_FALSE(lines[22].wrapper_rank.has_value());
+  CHECK(body_of(lines[23]) == "epoch1: z");
+  CHECK(body_of(lines[24]) == "no host here");
+}
+
+TEST_CASE("Weak wrapper: hosts are several, alike but for their digits, and one comes again") {
+  const auto hosts = [](std::string_view bytes) {
+    ParsedStream stream;
+    std::size_t named = 0;
+    for (const Line& line : stream.whole(bytes)) named += meta_text(line, "host").empty() ? 0u : 1u;
+    return named;
+  };
+  CHECK(hosts("gpu-n017: a\ngpu-n018: b\ngpu-n017: c\n") == 3);
+  CHECK(hosts("n1.cluster.local: a\nn12.cluster.local: b\nn1.cluster.local: c\n") == 3);
+  CHECK(hosts("10.0.0.7: a\n10.0.0.12: b\n10.0.0.7: c\n") == 3);
+  CHECK(hosts("gpu01: a\ngpu02: b\ngpu01: c\n") == 3);
+  // A tag that only follows a host makes it one, and so do its neighbours.
+  CHECK(hosts("host1: a\nhost2: [rank3]: b\nhost1: c\nhost3: d\n") == 4);
+  CHECK(hosts("host1: a\nhost2: 7: b\nhost1: c\n") == 3);
+  for (const std::string_view none :
+       {"host1: a\nhost1: b\nhost1: c\n",         // one host
+        "host1: a\nhost2: b\nhost3: c\n",         // none comes again
+        "host1: a\nhost2: b\nplain\nhost1: c\n",  // not on each line
+        "beta1: 0.9\nbeta2: 0.95\nlr0: 1\nbeta1: 2\n", "epoch1: a\nepoch2: b\nepoch1: c\n",
+        "gpu0: 45C\ngpu1: 46C\ngpu0: 45C\n", "layer_1: a\nlayer_2: b\nlayer_1: c\n",
+        "ERROR: a\nINFO: b\nERROR: c\n", "loss: 1\nlr: 2\nloss: 3\n", "0.1: a\n0.2: b\n0.1: c\n",
+        "12:30:45 a\n12:30:46 b\n12:30:45 c\n"}) {
+    CAPTURE(std::string(none));
+    CHECK(hosts(none) == 0);
+  }
+  // Twenty lines, each of another host, are enough; a long banner of one is not.
+  std::string all, one;
+  for (int i = 0; i < 20; ++i) all += "node" + std::to_string(i) + ": up\n";
+  CHECK(hosts(all) == 20);
+  for (int i = 0; i < 25; ++i) one += "node1: up\n";
+  CHECK(hosts(one + "node2: up\n") == 0);
+}
+
+TEST_CASE("Weak wrapper: what was seen of hosts outlives a restart") {
+  ParsedStream stream;
+  stream.feed("host1: a\n");
+  CHECK(meta_text(stream.idle(kNoon + kSecond)[0], "host").empty());
+  stream.restart(stream.parser->position(), stream.parser->state());
+  stream.feed("host2: b\n", kNoon + 2 * kSecond);
+  CHECK(meta_text(stream.idle(kNoon + 4 * kSecond)[1], "host").empty());
+  stream.restart(stream.parser->position(), stream.parser->state());
+  stream.feed("host1: c\n", kNoon + 5 * kSecond);
+  CHECK(meta_text(stream.idle(kNoon + 7 * kSecond)[2], "host") == "host1");
+  stream.restart(stream.parser->position(), stream.parser->state());
+  CHECK(meta_text(stream.feed("host9: d\n", kNoon + 8 * kSecond)[3], "host") == "host9");
+}
+
+TEST_CASE("Weak wrapper: records and iterations of pdsh's hosts stay apart") {
+  ParsedStream stream;
+  const auto& lines = stream.whole(
+      "host1: Traceback (most recent call last):\nhost2: fine\n"
+      "host1:   File \"a.py\", line 1, in f\nhost2: still\nhost1: KeyError: 'x'\n");
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[4].head == lines[0].offset);
+  CHECK(lines[4].severity == Severity::error);
+  CHECK(lines[3].severity == Severity::unset);
+}
+
 TEST_CASE("Weak wrapper: held lines are bounded") {
   ParsedStream stream;
   const std::string line = "3: " + std::string(20'000, 'x') + "\n";

@@ -240,6 +240,55 @@ TEST_CASE("Wrappers: a kernel's level is the line's severity") {
   CHECK(lines[4].severity == Severity::debug);
 }
 
+TEST_CASE("Wrappers: dmesg -x: facility, level and any form of the time") {
+  struct Case {
+    std::string_view text;
+    Severity severity;
+    std::string_view uptime, body;
+  };
+  const Case cases[] = {
+      {"kern  :err   : [  123.456789] NVRM: x", Severity::error, "123.456789", "NVRM: x"},
+      {"kern  :err   : [  123.456] NVRM: x", Severity::error, "123.456000", "NVRM: x"},
+      {"kern  :emerg : [    0.000001][    T7] x", Severity::fatal, "0.000001", "x"},
+      {"kern  :warn  : [Wed Mar  4 05:06:07 2026] x", Severity::warning, "", "x"},
+      {"kern  :notice: 2026-03-04T05:06:07,123456+00:00 x", Severity::info, "", "x"},
+      {"user  :debug : x", Severity::debug, "", "x"},
+      {"authpriv:info  : [  123.456789] x", Severity::info, "123.456789", "x"},
+      {"local7:crit  : [  123.456789] x", Severity::fatal, "123.456789", "x"},
+      {"kern  :info  : [ice] x", Severity::info, "", "[ice] x"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.text));
+    ParsedStream stream;
+    const auto& lines = stream.whole(std::string(c.text) + "\n");
+    CHECK(lines[0].severity == c.severity);
+    CHECK(meta_text(lines[0], "uptime") == c.uptime);
+    CHECK_FALSE(meta_text(lines[0], "level").empty());
+    CHECK(body_of(lines[0]) == c.body);
+    CHECK(text_of(lines[0]) == c.body);
+    if (c.uptime.empty() && c.text.size() > 30) CHECK(lines[0].time / kSecond == kNoon / kSecond);
+  }
+  for (std::string_view text :
+       {"kern:err: x", "kern  :error : x", "kernel:err   : x", "kern  :err   :x",
+        "model :err   : x", "local8x:err  : x", "kern   :err   : x", "kern  :err: x"}) {
+    check_plain(text);
+  }
+}
+
+TEST_CASE("Wrappers: kernel lines with an uptime lie as far apart as it says") {
+  ParsedStream stream;
+  const auto& lines = stream.whole(
+      "kern  :info  : [  100.500000] a\nkern  :err   : [  130.000000] b\n[  131.250000] c\n");
+  CHECK(lines[2].time - lines[1].time >= 0);
+  stream.feed("[  141.250000] d\n[  130.250000] e\n", kNoon + 2 * kSecond);
+  CHECK(lines[3].time - lines[4].time == 11 * kSecond);
+  CHECK(lines[3].has(line_flag::derived_time));
+  // A log store's own time is better.
+  const auto& stored = stream.feed("Mar  4 05:06:01 n017 kernel: [  150.000000] f\n");
+  CHECK(stored.back().time == kNoon - 6 * kSecond);
+  CHECK_FALSE(stored.back().has(line_flag::derived_time));
+}
+
 TEST_CASE("Wrappers: pdsh: a host that was seen before a DeepSpeed line is known from then on") {
   ParsedStream stream;
   const auto& lines = stream.whole(

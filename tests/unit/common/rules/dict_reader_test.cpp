@@ -41,6 +41,24 @@ TEST_CASE("Dictionary: Python's forms are read, tensors are their number") {
   CHECK(std::get<double>(entries[1].value) == -INFINITY);
 }
 
+TEST_CASE("Dictionary: a number that no double holds leaves the other entries readable") {
+  std::vector<DictEntry> entries;
+  for (const DictSyntax syntax : {DictSyntax::json, DictSyntax::python}) {
+    REQUIRE(
+        read_dict(R"({"step": 40, "grad_norm": 1e400, "low": -1E+999, "lr": 1e-400, "loss": 2})",
+                  syntax, entries));
+    CHECK(keys(entries) == "step grad_norm low lr loss");
+    CHECK(std::get<double>(entries[1].value) == INFINITY);
+    CHECK(entries[1].text == "1e400");
+    CHECK(std::get<double>(entries[2].value) == -INFINITY);
+    CHECK(std::get<double>(entries[3].value) == 0.0);
+    CHECK(std::get<std::int64_t>(entries[4].value) == 2);
+  }
+  REQUIRE(read_dict("{'grad_norm': tensor(1e400), 'b': '1e400'}", DictSyntax::python, entries));
+  CHECK(std::get<double>(entries[0].value) == INFINITY);
+  CHECK(std::get<double>(entries[1].value) == INFINITY);
+}
+
 TEST_CASE("Dictionary: anything else is refused, whatever its bytes") {
   std::vector<DictEntry> entries;
   for (std::string_view body : {"", "{", "}", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1} x", "[1]",
