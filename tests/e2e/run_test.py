@@ -295,6 +295,7 @@ class Run(unittest.TestCase):
             self.cluster.start_aggregator()
             self.agent(own_runs=True)
             eventually(lambda: self.cluster.get("/status")["agents"], what="agent")
+            self.environment.pop("PYTHONUNBUFFERED", None)
             for job, more, there in (("buffered", {}, 0), ("unbuffered", {"PYTHONUNBUFFERED": "1"}, 50)):
                 marker = os.path.join(self.state, job)
                 run = subprocess.Popen([*self.with_run("--job", job), "sh", "-c",
