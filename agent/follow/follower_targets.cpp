@@ -185,7 +185,10 @@ Follower::Tail* Follower::find_or_make(BlockingToken& token, const std::string& 
       tail->import_boot = estimate_import_boot(token, parts_, tail->file.file(), *facts);
     }
     tail->host = host;
-    if (system->network) all_watched_ = false;
+    if (system->network) {
+      all_watched_ = false;
+      next_poll_ = std::min(next_poll_, now_ + options_.poll_unwatched);
+    }
     found = tails_.emplace(base, std::move(tail)).first;
   } else if (!found->second->file.is_open() && found->second->state != Tail::State::copy) {
     found->second->file.set_facts(*facts);

@@ -177,7 +177,7 @@ class Run(unittest.TestCase):
         self.assertEqual(run.stdout.read(), b"on\n")
         self.assertEqual(run.wait(10), 3)
 
-    def test_the_command_runs_on_while_we_are_stopped(self):
+    def test_case_53_the_command_runs_on_while_we_are_stopped(self):
         marker = os.path.join(self.state, "done")
         program = f"for i in range(200000): print('line', i)\nopen({marker!r}, 'w').close()"
         run = subprocess.Popen([*self.with_run("--job", "stopped"), PYTHON, "-c",
@@ -268,6 +268,48 @@ class Run(unittest.TestCase):
                                                                    ("stdout", "out")], what="both")
             job = self.cluster.get("/jobs/short")["jobs"][0]
             self.assertEqual(job["attempts"], [0])
+
+    def test_case_53_the_command_runs_on_while_the_agent_is_stopped(self):
+        lines = 400_000  # some 20 MB: no pipe and no buffer of ours holds that
+        program = f"for i in range({lines}): print('iteration', i, 'of a run that nobody follows now')"
+        with Cluster() as self.cluster:
+            self.cluster.start_aggregator()
+            self.agent(own_runs=True)
+            eventually(lambda: self.cluster.get("/status")["agents"], what="agent")
+            self.cluster.agent.child.send_signal(signal.SIGSTOP)
+            try:
+                done = self.execute([PYTHON, "-c", program], prefix=self.with_run("--job", "stopped"))
+            finally:
+                self.cluster.agent.child.send_signal(signal.SIGCONT)
+            self.assertEqual(done[0], 0)
+            self.assertEqual(done[1].count(b"\n"), lines)
+            eventually(lambda: self.cluster.get("/jobs/stopped/count")["count"] == lines, timeout=120,
+                       what="every line, once the agent runs again")
+
+    def test_case_54_what_a_killed_writer_had_buffered_is_lost_to_all_unless_it_is_unbuffered(self):
+        # Nothing that could follow a file can have what never came into it; no gap is claimed either.
+        program = ("import os, sys, time\nfor i in range(50): print('step', i)\n"
+                   "with open(sys.argv[1] + '.new', 'w') as file: file.write(str(os.getpid()))\n"
+                   "os.rename(sys.argv[1] + '.new', sys.argv[1])\ntime.sleep(60)")
+        with Cluster() as self.cluster:
+            self.cluster.start_aggregator()
+            self.agent(own_runs=True)
+            eventually(lambda: self.cluster.get("/status")["agents"], what="agent")
+            self.environment.pop("PYTHONUNBUFFERED", None)
+            for job, more, there in (("buffered", {}, 0), ("unbuffered", {"PYTHONUNBUFFERED": "1"}, 50)):
+                marker = os.path.join(self.state, job)
+                run = subprocess.Popen([*self.with_run("--job", job), "sh", "-c",
+                                        'echo begin; exec "$@"', "sh", PYTHON, "-c", program, marker],
+                                       stdout=subprocess.PIPE, env={**self.environment, **more})
+                self.addCleanup(run.kill)
+                eventually(lambda m=marker: os.path.exists(m), what="the end of the loop")
+                with open(marker, encoding="ascii") as file:
+                    os.kill(int(file.read()), signal.SIGKILL)
+                self.assertEqual(run.communicate(timeout=30)[0].count(b"step"), there)
+                eventually(lambda j=job, n=there: self.cluster.get(f"/jobs/{j}/count")["count"] == 1 + n,
+                           what=f"the lines of {job}")
+                streams = self.cluster.get(f"/jobs/{job}/streams")["streams"]
+                self.assertEqual([stream["gaps"] for stream in streams], [[]] * len(streams))
 
     def test_a_rank_that_fails_at_once_is_one_attempt_that_failed(self):
         self.environment.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")

@@ -31,6 +31,15 @@ TEST_CASE("RunEnvironment: no attempt is counted where ranks say who they are") 
   CHECK(has_ranks({}, {"python", "-m", "torch.distributed.run", "train.py"}));
 }
 
+TEST_CASE("case 54: RunEnvironment: on a terminal Python prints at once, unless the user said so") {
+  EnvironmentList environment;
+  act_like_a_terminal(environment, 80, 24);
+  CHECK(get_variable(environment, "PYTHONUNBUFFERED") == "1");
+  EnvironmentList stated = {"PYTHONUNBUFFERED="};
+  act_like_a_terminal(stated, 80, 24);
+  CHECK(get_variable(stated, "PYTHONUNBUFFERED") == "");
+}
+
 TEST_CASE(
     "RunEnvironment: on a terminal programs are asked for colours, unless the user was asked") {
   EnvironmentList environment = {"CLICOLOR_FORCE=0"};

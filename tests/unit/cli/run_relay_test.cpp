@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <random>
+#include <thread>
 
 #include "tests/support/temp_dir.h"
 
@@ -48,6 +49,33 @@ TEST_CASE("Relay: what was written until finish() is shown, byte by byte") {
   got.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   CHECK(got == expected);
   ::close(shown);
+}
+
+TEST_CASE(
+    "case 53: Relay: a reader that takes nothing does not hold the writer, and gets all later") {
+  const Files files;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const std::string piece(64 << 10, 'x');  // as much as a pipe holds
+  std::string got;
+  {
+    Relay relay(files.reader, ends[1], [] {});
+    // Each of these would wait for ever in a pipe that is full.
+    for (int i = 0; i < 64; ++i) files.write(piece);
+    std::thread reader([&] {
+      std::string buffer(1 << 20, '\0');
+      while (got.size() < 64 * piece.size()) {
+        const ssize_t size = ::read(ends[0], buffer.data(), buffer.size());
+        if (size <= 0) break;
+        got.append(buffer, 0, static_cast<std::size_t>(size));
+      }
+    });
+    relay.finish();
+    reader.join();
+  }
+  CHECK(got == std::string(64 * piece.size(), 'x'));
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST_CASE("Relay: a target that nobody reads any more is told once, and ends it") {

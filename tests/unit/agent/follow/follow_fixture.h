@@ -174,12 +174,17 @@ class MemoryLog final : public StreamLog {
 
 class MemoryOracle final : public StreamOracle {
  public:
-  void ask(const StreamBase& base, const std::string&) override { asked.insert(base); }
+  void ask(const StreamBase& base, const std::string&, Lease lease) override {
+    asked.insert(base);
+    if (lease == Lease::wanted) claims.push_back(base);
+  }
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) override {
     if (!connected || !asked.contains(base)) return std::nullopt;
     wire::StreamState state;
     state.base = base;
     state.job = job;
+    state.leased_elsewhere = leased_elsewhere;
+    if (leased_elsewhere) return state;
     if (live != nullptr) state.generations = live->stored(base);
     if (const auto found = stored.find(base); found != stored.end()) {
       state.generations = found->second;
@@ -190,12 +195,15 @@ class MemoryOracle final : public StreamOracle {
   std::uint64_t sessions() const override { return sessions_begun; }
   std::uint64_t sessions_begun = 0;  // 0: what was acknowledged is not asked about
   bool connected = true;
+  bool leased_elsewhere = false;
+  std::vector<StreamBase> claims;   // of leases
   const MemoryLog* live = nullptr;  // answers what this log holds
   std::set<StreamBase> asked;
   std::map<StreamBase, std::vector<StoredGeneration>> stored;
 };
 
-// The real file system, with faults: the birth time hidden, the Nth read refused.
+// The real file system, with faults: the birth time hidden, the Nth read refused; or shared with
+// other hosts.
 class FaultSourceFs final : public SourceFs {
  public:
   Result<std::unique_ptr<SourceFile>> open(BlockingToken& token, const std::string& path) override {
@@ -214,6 +222,7 @@ class FaultSourceFs final : public SourceFs {
   }
 
   bool hide_birth = false;
+  bool network = false;
   std::optional<std::uint64_t> inode;  // every file says this inode: reuse
   std::optional<std::uint64_t> links;  // every file says so many links
   int fail_at = -1;                    // the call with this number is refused (once)
@@ -244,7 +253,9 @@ class FaultSourceFs final : public SourceFs {
     std::string current_path(BlockingToken& token) override { return real_->current_path(token); }
     Result<FileSystemId> file_system(BlockingToken& token) override {
       if (fs_.hit()) return lost();
-      return real_->file_system(token);
+      auto id = real_->file_system(token);
+      if (id.ok() && fs_.network) id->network = true;
+      return id;
     }
 
    private:

@@ -329,7 +329,9 @@ TEST_CASE("Session: heartbeats are answered with the clock and kept for status")
   CHECK(aggregator.hub.agents().not_captured("default", "run7").size() == 1);
 }
 
-TEST_CASE("Session: a lease goes to the first that asks and passes on when that one falls silent") {
+TEST_CASE(
+    "Session: case 47, a lease goes to the first that asks and passes on when that one falls "
+    "silent") {
   Aggregator aggregator;
   Peer a(aggregator, "a"), b(aggregator, "b");
   wire::StreamOpen open;
