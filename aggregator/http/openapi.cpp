@@ -6,7 +6,7 @@
 namespace logarithm::aggregator {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kSuppress = "suppress";
 
@@ -32,8 +32,8 @@ std::string_view filter_text(std::string_view name) {
   return {};
 }
 
-Json parameter_of(std::string_view name, std::string_view what, std::string_view in) {
-  Json out;
+OrderedJson parameter_of(std::string_view name, std::string_view what, std::string_view in) {
+  OrderedJson out;
   out["name"] = name;
   out["in"] = in;
   if (in == "path") out["required"] = true;
@@ -42,10 +42,10 @@ Json parameter_of(std::string_view name, std::string_view what, std::string_view
   return out;
 }
 
-Json operation_of(const Endpoint& endpoint) {
-  Json out;
+OrderedJson operation_of(const Endpoint& endpoint) {
+  OrderedJson out;
   out["summary"] = endpoint.what;
-  Json& parameters = out["parameters"] = Json::array();
+  OrderedJson& parameters = out["parameters"] = OrderedJson::array();
   const auto open = endpoint.path.find('{'), close = endpoint.path.find('}');
   if (open != std::string_view::npos) {
     const std::string_view name = endpoint.path.substr(open + 1, close - open - 1);
@@ -64,7 +64,7 @@ Json operation_of(const Endpoint& endpoint) {
     out["requestBody"]["required"] = true;
     out["requestBody"]["content"]["application/json"]["schema"]["description"] = endpoint.body;
   }
-  Json& responses = out["responses"];
+  OrderedJson& responses = out["responses"];
   if (endpoint.websocket) {
     responses["101"]["description"] = "a WebSocket";
   } else {
@@ -84,20 +84,20 @@ std::string lower(std::string_view method) {
 }  // namespace
 
 std::string openapi_document() {
-  Json out;
+  OrderedJson out;
   out["openapi"] = "3.1.0";
   out["info"]["title"] = "Logarithm";
   out["info"]["version"] = LGR_VERSION;
   for (const Endpoint& endpoint : endpoints()) {
     out["paths"][std::string(endpoint.path)][lower(endpoint.method)] = operation_of(endpoint);
   }
-  Json& scheme = out["components"]["securitySchemes"]["token"];
+  OrderedJson& scheme = out["components"]["securitySchemes"]["token"];
   scheme["type"] = "http";
   scheme["scheme"] = "bearer";
   scheme["description"] = "needed when the aggregator has tokens";
-  Json needed = Json::object();
-  needed["token"] = Json::array();
-  out["security"] = Json::array({Json::object(), needed});
+  OrderedJson needed = OrderedJson::object();
+  needed["token"] = OrderedJson::array();
+  out["security"] = OrderedJson::array({OrderedJson::object(), needed});
   return out.dump(1);
 }
 

@@ -45,6 +45,7 @@ struct Series {
   std::string name;
   TemplateId template_id = 0;
   bool of_clocks = true;  // times of day, which clocks may shift
+  double grain = 0;       // of these: what their stamps cannot tell apart, nanoseconds
   const std::map<std::int32_t, std::vector<ToldTime>>* told = nullptr;  // by one rank of all
 };
 
@@ -100,14 +101,15 @@ std::size_t run_length(const std::vector<Lateness>& rows, double shift, double s
 }
 
 // A clock's offset is estimated as if its rank mostly came in time. Who is late most of the time
-// looks early before that instead: as early as its clock may be wrong, and no more.
-double hidden_lateness(const std::vector<Lateness>& rows, double doubt, double step) {
+// looks early before that instead: as early as its clock may be wrong, and no more. Less than two
+// grains of its stamps is nothing.
+double hidden_lateness(const std::vector<Lateness>& rows, double doubt, double step, double grain) {
   std::vector<double> by;
   for (const Lateness& row : rows) by.push_back(row.by);
   const auto early = by.begin() + static_cast<std::ptrdiff_t>(kLeast - 1);
   std::nth_element(by.begin(), early, by.end());
   const double shift = -*early;
-  return shift > kShare * step && shift <= doubt ? shift : 0;
+  return shift > kShare * step && shift > 2 * grain && shift <= doubt ? shift : 0;
 }
 
 // How late the latest of the others typically is: on a busy host somebody always is.
@@ -174,7 +176,7 @@ void find_late(const Analysis& analysis, const Series& series, double step,
     double shift = 0;
     std::size_t length = run_length(own, shift, step);
     if (length < kLeastOfAll && series.of_clocks) {
-      shift = hidden_lateness(own, doubt.early, step);
+      shift = hidden_lateness(own, doubt.early, step, series.grain);
       if (shift > 0) length = run_length(own, shift, step);
     }
     if (length < kLeastOfAll) continue;
@@ -187,7 +189,7 @@ void find_late(const Analysis& analysis, const Series& series, double step,
     const double share = shortest            ? kShareOfShortest
                          : length < kLongRun ? kShareOfShortRun
                                              : kShare;
-    if (late < share * step) continue;
+    if (late < share * step || (shortest && late <= 2 * series.grain)) continue;
     if (late < (shortest ? kTimesWorstOfShortest : kTimesWorst) * usual_worst(rows, i)) continue;
     // A clock that is ahead looks late, too: always as much.
     const bool grew =
@@ -264,6 +266,17 @@ void find_starved(const Facts& facts, double step, std::vector<Late>& out) {
   }
 }
 
+// Of the stamps of these lines, which may be coarser than others of their ranks.
+double grain_of(const std::vector<const RankFacts*>& ranks, const auto& starts_of) {
+  std::int64_t grain = 1'000'000'000;
+  for (const RankFacts* rank : ranks) {
+    for (const IterationStart& start : starts_of(*rank)) {
+      while (grain > 1 && start.time % grain != 0) grain /= 1000;
+    }
+  }
+  return static_cast<double>(grain);
+}
+
 std::vector<Series> all_series(const Analysis& analysis) {
   const Facts& facts = analysis.facts;
   std::vector<Series> out;
@@ -278,27 +291,32 @@ std::vector<Series> all_series(const Analysis& analysis) {
     if (!rank.iterations.empty()) all.push_back(&rank);
     for (const auto& [id, starts] : rank.arrivals) by_template[id].push_back(&rank);
   }
-  const auto corrected = [&](const RankFacts& rank, const std::vector<IterationStart>& starts) {
-    const auto offset = analysis.clocks.between(rank, facts.ranks.front());
-    std::vector<std::pair<std::int64_t, double>> values;
-    for (const IterationStart& start : starts) {
-      values.emplace_back(start.iteration, static_cast<double>(start.time - offset->estimate));
-    }
-    return values;
+  const auto add_clocks = [&](std::vector<const RankFacts*> ranks, const auto& starts_of) {
+    const double grain = grain_of(ranks, starts_of);
+    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
+      const auto offset = analysis.clocks.between(rank, facts.ranks.front());
+      std::vector<std::pair<std::int64_t, double>> values;
+      for (const IterationStart& start : starts_of(rank)) {
+        values.emplace_back(start.iteration, static_cast<double>(start.time - offset->estimate));
+      }
+      return values;
+    }));
+    out.back().grain = grain;
   };
   for (auto& [id, ranks] : by_template) {
     if (2 * ranks.size() <= facts.ranks.size()) continue;
     const TemplateId wanted = id;
-    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
-      return corrected(rank, rank.arrivals.at(wanted));
-    }));
+    add_clocks(
+        std::move(ranks), [wanted](const RankFacts& rank) -> const auto& {
+          return rank.arrivals.at(wanted);
+        });
     out.back().template_id = wanted;
     const auto text = facts.texts.find(wanted);
     if (text != facts.texts.end()) out.back().name = text->second;
   }
   if (out.empty() && !all.empty()) {
-    out.push_back(series_of(
-        std::move(all), [&](const RankFacts& rank) { return corrected(rank, rank.iterations); }));
+    add_clocks(
+        std::move(all), [](const RankFacts& rank) -> const auto& { return rank.iterations; });
   }
   for (const auto& [timer, times] : facts.told) {
     if (waits_for_others(timer)) continue;
