@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "aggregator/triage/checkpoints.h"
 #include "aggregator/triage/time_unit.h"
 
 namespace logarithm::aggregator::triage {
@@ -13,12 +14,6 @@ constexpr std::string_view kRankTime = "rank_time_ms";  // of another rank (rule
 constexpr std::string_view kIgnored = "exception_ignored";  // the kind of rule python-ignored
 constexpr std::size_t kRoutine = 16;   // lines behind an event that are counted
 constexpr std::size_t kMaxWord = 300;  // bytes kept of a text of an event
-
-bool speaks_of_checkpoint(std::string_view text) {
-  std::string low(text);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low.find("checkpoint") != std::string::npos || low.find("ckpt") != std::string::npos;
-}
 
 UnixNanos resolution_of(UnixNanos time, UnixNanos so_far) {
   while (so_far > 1 && time % so_far != 0) so_far /= 1000;
@@ -401,11 +396,8 @@ Result<std::shared_ptr<const BlockSurvey>> survey_block(BlockingToken& token, Jo
       survey.tail.erase(survey.tail.begin(),
                         survey.tail.end() - static_cast<std::ptrdiff_t>(kTailLines));
     }
-    for (TailLine& line : survey.tail) {
-      LGR_TRY(auto text, view.snapshot().template_text(token, block.shard, line.template_id));
-      line.checkpoint = text && speaks_of_checkpoint(*text);
-    }
   }
+  LGR_CHECK(note_checkpoints(token, view, block, *out));
   return std::shared_ptr<const BlockSurvey>(std::move(out));
 }
 

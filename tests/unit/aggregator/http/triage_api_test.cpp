@@ -125,6 +125,38 @@ TEST_CASE_FIXTURE(
   CHECK(answer.parsed()["evidence"].empty());
 }
 
+TEST_CASE_FIXTURE(ApiFixture, "GET triage: a last word that no template tells is read") {
+  for (const bool saves : {true, false}) {
+    CAPTURE(saves);
+    auto run = storage.add(saves ? "saves" : "waits");
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+      StreamAttributes attributes;
+      attributes.job = saves ? "saves" : "waits";
+      attributes.name = "stderr";
+      attributes.rank = rank;
+      const StreamId id{StreamBase{11, static_cast<std::uint64_t>(rank)}, 0};
+      std::vector<Line> lines;
+      for (int i = 0; i <= 10; ++i) {
+        lines.push_back(test::make_line(lines.empty() ? 0 : lines.back().end(),
+                                        BrokenFixture::at(i), "step " + std::to_string(i)));
+        lines.back().iteration = i;
+      }
+      if (rank == 0) {
+        lines.push_back(
+            test::make_line(lines.back().end(), BrokenFixture::at(14),
+                            saves ? "saved checkpoint 10 in 4.4 s" : "reading shard 10 of 44"));
+      }
+      run->add_block(run->add_stream(id, {attributes}), 0, lines);
+    }
+
+    const json got =
+        get(saves ? "/api/v1/jobs/saves/triage" : "/api/v1/jobs/waits/triage").parsed();
+
+    CHECK(got["phase"] == (saves ? "checkpoint" : "training"));
+    CHECK(got["verdict"] == (saves ? "healthy" : "hung"));
+  }
+}
+
 TEST_CASE_FIXTURE(BrokenFixture, "GET triage: an attempt can be named, and must exist") {
   CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "3"}}).status == 200);
   CHECK(get("/api/v1/jobs/run/triage", {{"attempt", "4"}}).status == 404);
