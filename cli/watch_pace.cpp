@@ -8,7 +8,7 @@ namespace logarithm::cli {
 namespace {
 
 constexpr double kLeastMs = 1'000, kMostMs = 60'000;
-constexpr double kTimesItsCost = 50;
+constexpr double kTimesItsCost = 60;
 constexpr std::string_view kName = "cpu;dur=";
 
 }  // namespace

@@ -13,12 +13,12 @@ std::int64_t pause(const std::string& timing) {
 
 }  // namespace
 
-TEST_CASE("watch: asks every second, and less often where an answer costs more than 20 ms of CPU") {
+TEST_CASE("watch: asks every second, and less often where an answer costs more than 16 ms of CPU") {
   CHECK(pause_after({}).count() == 1'000);
   CHECK(pause("cpu;dur=3.25") == 1'000);
-  CHECK(pause("cpu;dur=20") == 1'000);
-  CHECK(pause("cpu;dur=40.5") == 2'025);
-  CHECK(pause("db;dur=9, cpu;dur=100") == 5'000);
+  CHECK(pause("cpu;dur=16") == 1'000);
+  CHECK(pause("cpu;dur=40.5") == 2'430);
+  CHECK(pause("db;dur=9, cpu;dur=100") == 6'000);
   CHECK(pause("cpu;dur=99999999") == 60'000);
 }
 
