@@ -174,9 +174,24 @@ const TailLine* last_normal(const RankFacts& rank) {
   return unstamped;
 }
 
+namespace {
+
+// Ranks that share a file: what is behind the event there was written after it, whatever the times.
+bool file_went_on(const RankFacts& rank, const EventFact& event) {
+  std::set<std::int64_t> further;
+  for (const TailLine& line : rank.tail) {
+    if (line.line.stream != event.line.stream || line.line.offset < event.line.offset) continue;
+    if (line.says_iteration() && is_normal(line)) further.insert(*line.iteration);
+  }
+  return further.size() >= kFurther;
+}
+
+}  // namespace
+
 bool job_went_on(const Facts& facts, const Clocks& clocks, const EventFact& event) {
   const RankFacts* whose = event.rank ? facts.find(*event.rank) : nullptr;
   for (const RankFacts& rank : facts.ranks) {
+    if (file_went_on(rank, event)) return true;
     std::size_t further = 0;
     for (auto start = rank.iterations.rbegin(); start != rank.iterations.rend(); ++start) {
       const Span then{start->time, start->time + rank.resolution};

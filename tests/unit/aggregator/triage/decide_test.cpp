@@ -10,6 +10,7 @@ namespace logarithm::aggregator::triage {
 namespace {
 
 using test::end_all;
+using test::imported;
 using test::kBroke;
 using test::kMs;
 using test::kSecond;
@@ -297,6 +298,25 @@ TEST_CASE("Triage: what a rank without iterations talked on after is no failure"
     for (int i = 0; i < further; ++i) made.say(2, MadeFacts::kExtra, MadeFacts::time_of(69));
 
     CHECK((decide(made.facts()).verdict == "healthy") == (further > 2));
+  }
+}
+
+TEST_CASE("Triage: what stands before further iterations in a shared file was survived") {
+  for (const bool shared : {true, false}) {
+    CAPTURE(shared);
+    MadeFacts made = imported(4, 0);
+    for (std::int32_t rank = 1; rank < 4; ++rank) made.say(rank, MadeFacts::kExtra, kBroke);
+    // Without a stamp: it was written at any time until the file's last one.
+    EventFact& event = made.event(2, "exception", "root", kBroke);
+    event.when.hi = kBroke + 600 * kSecond;
+    for (std::int64_t at = 0; at < 5; ++at) made.iterate(0, at, kBroke + at * kSecond);
+    if (shared) {
+      for (RankFacts& rank : made.facts().ranks) {
+        for (TailLine& line : rank.tail) line.line.stream = event.line.stream;
+      }
+    }
+
+    CHECK(decide(made.facts()).verdict == (shared ? "healthy" : "failed"));
   }
 }
 
