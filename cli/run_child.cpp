@@ -23,10 +23,10 @@ Error exec_error(int number, const std::string& program) {
 }
 
 // All but those that cannot be held, that report a fault of our own, or that are about us alone.
-sigset_t passed_on(const SignalState& inherited) {
+sigset_t passed_on() {
   sigset_t out;
   ::sigemptyset(&out);
-  for (int number = 1; number < static_cast<int>(inherited.ignored.size()); ++number) {
+  for (int number = 1; number < NSIG; ++number) {
     switch (number) {
       case SIGKILL:
       case SIGSTOP:
@@ -40,8 +40,7 @@ sigset_t passed_on(const SignalState& inherited) {
       case SIGTTIN:
       case SIGTTOU:
       case SIGCHLD: break;
-      default:
-        if (!inherited.ignored[static_cast<std::size_t>(number)]) ::sigaddset(&out, number);
+      default: ::sigaddset(&out, number);
     }
   }
   return out;
@@ -122,16 +121,21 @@ int shell_status(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void hold_signals(const SignalState& inherited) {
-  sigset_t held = passed_on(inherited);
+void hold_signals() {
+  sigset_t held = passed_on();
   ::sigaddset(&held, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &held, nullptr);
-  // Ignored, our children would vanish without telling.
-  ::signal(SIGCHLD, SIG_DFL);
+  // Ignored, they would vanish, and the command may have a handler of its own. SIGCHLD: our
+  // children would vanish without telling.
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction now {};
+    const bool ignored = ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    if (ignored && ::sigismember(&held, number) == 1) ::signal(number, SIG_DFL);
+  }
 }
 
-Result<int> wait_for_child(pid_t child, const SignalState& inherited) {
-  sigset_t held = passed_on(inherited);
+Result<int> wait_for_child(pid_t child) {
+  sigset_t held = passed_on();
   ::sigaddset(&held, SIGCHLD);
   const int signals = ::signalfd(-1, &held, SFD_CLOEXEC);
   if (signals < 0) return errno_error(errno, "signalfd");

@@ -26,13 +26,13 @@ Result<pid_t> start_child(const RunChildRequest& request);
 // Becomes the command: returns only when that fails.
 Error become_command(const RunChildRequest& request);
 
-// Blocks the signals that are to be passed on, so that none is lost from here on. Those that were
-// ignored when we started stay ignored.
-void hold_signals(const SignalState& inherited);
+// Blocks the signals that are to be passed on, so that none is lost from here on: also those that
+// were ignored when we started, as the command may handle them. It inherits what we did.
+void hold_signals();
 
 // Waits for its end, and passes signals on meanwhile; held before with hold_signals(). Stops when
 // the terminal stopped the command. Its status as waitpid gives it.
-Result<int> wait_for_child(pid_t child, const SignalState& inherited);
+Result<int> wait_for_child(pid_t child);
 
 // As a shell says it: the exit code, 128 + n for a signal n.
 int shell_status(int status);

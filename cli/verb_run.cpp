@@ -235,7 +235,7 @@ class RunVerb final : public Verb {
       ::ioctl(shown.out, TIOCGWINSZ, &window);
       act_like_a_terminal(environment, window.ws_col, window.ws_row);
     }
-    hold_signals(options.signals);
+    hold_signals();
     RunChildRequest request;
     request.command = command_;
     request.environment = environment;
@@ -272,7 +272,7 @@ class RunVerb final : public Verb {
     };
     show("stdout", shown_out);
     show("stderr", shown_err);
-    const auto ended = wait_for_child(child, signals);
+    const auto ended = wait_for_child(child);
     if (ended.ok()) note_status(place, *ended);
     // From here on signals are for us: a reader that takes nothing must not hold us for ever.
     signals.restore();

@@ -92,13 +92,24 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout, b"y\n")
 
     def test_signals_are_passed_on(self):
+        self.pass_signals_on()
+
+    def test_signals_that_were_ignored_reach_a_command_that_handles_them(self):
+        # As behind a shell's & or nohup.
+        def ignore():
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+                signal.signal(number, signal.SIG_IGN)
+        self.pass_signals_on(ignore)
+
+    def pass_signals_on(self, before=None):
         program = ("import signal, sys, time\n"
                    "def got(n, f):\n  print(signal.Signals(n).name, flush=True)\n"
                    "  if n == signal.SIGTERM: sys.exit(9)\n"
                    "for n in (1, 2, 3, 10, 12, 15, 28, 18, 20): signal.signal(n, got)\n"
                    "print('ready', flush=True)\nwhile True: time.sleep(0.05)\n")
         run = subprocess.Popen([*self.with_run("--job", "signals"), PYTHON, "-c", program],
-                               stdout=subprocess.PIPE, env=self.environment)
+                               stdout=subprocess.PIPE, env=self.environment,
+                               preexec_fn=before)
         self.addCleanup(run.kill)
         self.assertEqual(run.stdout.readline(), b"ready\n")
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
