@@ -92,8 +92,8 @@ void join_frame(const std::vector<Member>& members, Sets& sets) {
 
 }  // namespace
 
-void TemplateGroups::add(TemplateId id, std::string text) {
-  texts_.try_emplace(id, std::move(text));
+void TemplateGroups::add(TemplateId id, const std::string& text) {
+  texts_.try_emplace(id, fold_hexadecimal(text));
 }
 
 void TemplateGroups::build() {

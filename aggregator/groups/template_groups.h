@@ -14,7 +14,7 @@ namespace logarithm::aggregator {
 class TemplateGroups {
  public:
   // Texts with slots as kSlot. The same id twice is one.
-  void add(TemplateId id, std::string text);
+  void add(TemplateId id, const std::string& text);
   // Clusters what was added; then group_of() and text_of() may be asked.
   void build();
 

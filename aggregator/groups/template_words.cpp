@@ -1,5 +1,7 @@
 #include "aggregator/groups/template_words.h"
 
+#include <algorithm>
+
 #include "common/line/template.h"
 
 namespace logarithm::aggregator {
@@ -31,6 +33,15 @@ std::size_t word_end(std::string_view text, std::size_t at) {
   return letters ? end : at;
 }
 
+// Slots with letters from a to f between them, and nothing else.
+bool is_hexadecimal(std::string_view word) {
+  const auto is_part = [](char c) {
+    return c == kSlot || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  return word.find(kSlot) != std::string_view::npos &&
+         std::all_of(word.begin(), word.end(), is_part);
+}
+
 // Takes "<*>, <*>, <*>" back to "<*>, <*>": the same separator twice in a row makes a list.
 void fold_list(std::string& frame) {
   const std::size_t last = frame.size() - 1;
@@ -45,6 +56,26 @@ void fold_list(std::string& frame) {
 }
 
 }  // namespace
+
+std::string fold_hexadecimal(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = word_end(text, at);
+    if (end == at) {
+      out.push_back(text[at++]);
+      continue;
+    }
+    const std::string_view word = text.substr(at, end - at);
+    // The first word says what happened.
+    if (at > 0 && is_hexadecimal(word)) {
+      out.push_back(kSlot);
+    } else {
+      out.append(word);
+    }
+    at = end;
+  }
+  return out;
+}
 
 TemplateWords split_template(std::string_view text) {
   TemplateWords out;

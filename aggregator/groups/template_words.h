@@ -18,6 +18,10 @@ inline constexpr char kWord = '\x02';  // never in a template's text: bodies hav
 // Pure; linear in the size of `text`.
 TemplateWords split_template(std::string_view text);
 
+// The text with hexadecimal numbers as the slots that they are: digits are slots in a template, and
+// of 29000 and db000 only the second has a letter left.
+std::string fold_hexadecimal(std::string_view text);
+
 // A word that is rather a name than language: a dotted or slashed path, or one with a number in it.
 bool is_name(std::string_view word);
 

@@ -173,6 +173,29 @@ TEST_CASE("TemplateGroups: a group's text shows where its templates differ") {
   CHECK(groups.text_of(12345).empty());
 }
 
+TEST_CASE("TemplateGroups: hexadecimal numbers are numbers, with letters or without") {
+  const std::string bus = "comm init rank 3 busId ", end = " - Init COMPLETE";
+  TemplateGroups groups;
+  std::set<TemplateId> ids;
+  for (const char* number : {"29000", "db000", "4e000", "1b000", "AC3", "e1f2"}) {
+    const std::string text = masked(bus + number + end);
+    ids.insert(fingerprint(text));
+    groups.add(fingerprint(text), text);
+  }
+  const std::string other = masked(bus + "unknown" + end), first = masked("c10d joined");
+  groups.add(fingerprint(other), other);
+  groups.add(fingerprint(first), first);
+  groups.build();
+
+  REQUIRE(ids.size() > 2);
+  std::set<TemplateId> found;
+  for (const TemplateId id : ids) found.insert(groups.group_of(id));
+  CHECK(found.size() == 1);
+  CHECK(groups.text_of(*found.begin()) == "comm init rank <*> busId <*> - Init COMPLETE");
+  CHECK(groups.group_of(fingerprint(other)) == fingerprint(other));
+  CHECK(groups.text_of(fingerprint(first)) == "c<*>d joined");  // says what happened
+}
+
 TEST_CASE("split_template: words, frames and lists") {
   const std::string text = masked("host003 reads layers.12.attn from [0, 1, 2, 3] at 5 ms");
   const TemplateWords split = split_template(text);
