@@ -24,9 +24,6 @@ class ImportVerb final : public Verb {
   bool chosen() const override { return app_->parsed(); }
 
   int run(Runner& runner, const Options& options) override {
-    if (Status fits = check_only_output(options, "import", "text"); !fits.ok()) {
-      return usage(fits.error());
-    }
     for (const std::string& root : request_.roots) {
       if (!file_exists(root)) {
         return usage(Error(ErrorCode::invalid, "no such file or directory: " + root));

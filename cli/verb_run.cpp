@@ -105,9 +105,6 @@ class RunVerb final : public Verb {
   bool chosen() const override { return app_->parsed(); }
 
   int run(Runner&, const Options& options) override {
-    if (Status fits = check_only_output(options, "run", "text"); !fits.ok()) {
-      return usage(fits.error());
-    }
     if (command_.empty()) {
       return usage(Error(ErrorCode::invalid, "run needs a command: logarithm run -- CMD…"));
     }

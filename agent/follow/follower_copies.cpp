@@ -157,9 +157,7 @@ void Follower::take_copy(const StreamBase& copy) {
 Follower::StoredCopy Follower::stored_copy(BlockingToken& token, Tail& tail) {
   for (Tail* original : originals_of(tail)) {
     const std::string job = wanted_attributes(*original).job;
-    if (!std::exchange(original->asked, true)) {
-      oracle_.ask(original->base, job, original->lease());
-    }
+    if (!std::exchange(original->asked, true)) oracle_.ask(original->base, job);
     const std::optional<wire::StreamState> state = oracle_.answer(original->base, job);
     if (!state) return StoredCopy::wait;
     for (const StoredGeneration& generation : state->generations) {

@@ -81,10 +81,7 @@ void Follower::ask_stored(const StreamBase& base) {
     for (const auto& [generation, checkpoint] : known->second) note(checkpoint);
   }
   if (question.streams.empty()) return;
-  // Who holds a lease claims it again: an aggregator that was restarted has forgotten it.
-  const auto tail = tails_.find(base);
-  const Lease lease = tail == tails_.end() ? Lease::none : tail->second->lease();
-  for (const std::string& job : question.jobs) oracle_.ask(base, job, lease);
+  for (const std::string& job : question.jobs) oracle_.ask(base, job);
   audit_.asked.push_back(std::move(question));
 }
 

@@ -9,13 +9,6 @@
 
 // Where to go on with a file: our own checkpoints, the aggregator's ranges, or a new generation.
 namespace logarithm::agent {
-namespace {
-
-// How long a file that another agent sends is left to it. A lease is passed on 45 s after its
-// holder was last heard of; thousands of agents may see thousands of files.
-constexpr std::chrono::seconds kAskAgain(60);
-
-}  // namespace
 
 void Follower::remember(const StreamCheckpoint& checkpoint) {
   for (const StreamBase& copy : parse_source_state(checkpoint.source).copies) copies_.insert(copy);
@@ -28,11 +21,10 @@ const StreamCheckpoint* Follower::newest_known(const StreamBase& base) const {
 }
 
 // Files that were born before our state directory may have been sent by an earlier life of this
-// agent; the aggregator knows. What is imported may have been imported before. Of a network file
-// system's files another agent may be sending them.
+// agent; the aggregator knows. What is imported may have been imported before.
 bool Follower::must_ask(const Tail& tail) const {
   const UnixNanos birth = tail.file.facts().birth;
-  return tail.imported || tail.lease() == Lease::wanted || birth == 0 || birth < log_.created_at();
+  return tail.imported || birth == 0 || birth < log_.created_at();
 }
 
 Status Follower::resolve(BlockingToken& token, Tail& tail) {
@@ -57,18 +49,10 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
   }
   if (!must_ask(tail)) return start_generation(token, tail);
   const std::string job = wanted_attributes(tail).job;
-  if (!std::exchange(tail.asked, true)) oracle_.ask(tail.base, job, tail.lease());
+  if (!std::exchange(tail.asked, true)) oracle_.ask(tail.base, job);
   tail.state = Tail::State::asking;
   const std::optional<wire::StreamState> state = oracle_.answer(tail.base, job);
-  if (!state) return {};
-  if (state->leased_elsewhere) {
-    // Its holder may fall silent, and then it is ours.
-    if (!tail.ask_again_at) tail.ask_again_at = now_ + kAskAgain;
-    if (now_ < *tail.ask_again_at) return {};
-    tail.ask_again_at.reset();
-    tail.asked = false;
-    return {};
-  }
+  if (!state || state->leased_elsewhere) return {};
   return resume_stored(token, tail, *state);
 }
 

@@ -22,8 +22,6 @@ struct Follower::Tail {
   };
 
   Tail(StreamBase b, TailedFile f) : base(b), file(std::move(f)) {}
-  // What is imported is read by whoever was told to.
-  Lease lease() const { return network && !imported ? Lease::wanted : Lease::none; }
 
   StreamBase base;
   TailedFile file;
@@ -53,7 +51,6 @@ struct Follower::Tail {
   bool at_end = false;          // nothing to read as of the last look
   bool is_slow = false;         // it has so few lines that it is not looked at in each turn
   bool asked = false;
-  std::optional<MonotonicTime> ask_again_at;  // another agent sends it
   std::optional<std::uint64_t> scan;  // unread bytes wait until more scans were made than this
   MonotonicTime scan_since;
   bool shared = false;        // several processes of different ranks wrote this version

@@ -78,15 +78,12 @@ class StreamLog : public BlockLog {
   virtual UnixNanos created_at() const = 0;
 };
 
-// Whether a question also claims the file: of those that several agents see, one sends it.
-enum class Lease : std::uint8_t { none, wanted };
-
 // The aggregator's knowledge about streams.
 class StreamOracle {
  public:
   virtual ~StreamOracle() = default;
   // Asks (again after a reconnect) for what is stored of a base; the answer arrives at answer().
-  virtual void ask(const StreamBase& base, const std::string& job, Lease lease) = 0;
+  virtual void ask(const StreamBase& base, const std::string& job) = 0;
   // The newest answer since ask(); nullopt while there is none.
   virtual std::optional<wire::StreamState> answer(const StreamBase& base,
                                                   const std::string& job) = 0;

@@ -4,14 +4,12 @@
 
 namespace logarithm::agent {
 
-void OracleBook::ask(const StreamBase& base, const std::string& job, Lease lease) {
+void OracleBook::ask(const StreamBase& base, const std::string& job) {
   const std::lock_guard lock(mutex_);
   if (questions_.size() >= kMaxAnswers) {
     std::erase_if(questions_, [](const auto& entry) { return entry.second.answer.has_value(); });
   }
-  Question question;
-  question.lease = lease;
-  questions_[{base, job}] = std::move(question);
+  questions_[{base, job}] = {};
 }
 
 std::optional<wire::StreamState> OracleBook::answer(const StreamBase& base,
@@ -40,7 +38,6 @@ std::vector<wire::StreamOpen> OracleBook::take() {
     wire::StreamOpen open;
     open.base = key.first;
     open.job = key.second;
-    open.lease = question.lease == Lease::wanted;
     out.push_back(std::move(open));
   }
   return out;

@@ -18,7 +18,7 @@ class OracleBook {
  public:
   using Key = std::pair<StreamBase, std::string>;  // base and job
 
-  void ask(const StreamBase& base, const std::string& job, Lease lease);
+  void ask(const StreamBase& base, const std::string& job);
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) const;
 
   void drop(const StreamBase& base, const std::string& job);
@@ -32,7 +32,6 @@ class OracleBook {
 
  private:
   struct Question {
-    Lease lease = Lease::none;
     bool sent = false;
     std::optional<wire::StreamState> answer;
   };

@@ -83,8 +83,8 @@ void Uplink::wake() {
   });
 }
 
-void Uplink::ask(const StreamBase& base, const std::string& job, Lease lease) {
-  oracle_.ask(base, job, lease);
+void Uplink::ask(const StreamBase& base, const std::string& job) {
+  oracle_.ask(base, job);
   wake();
 }
 

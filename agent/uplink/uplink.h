@@ -85,7 +85,7 @@ class Uplink final : public StreamOracle {
   // Why the last attempt or session ended.
   const std::optional<Error>& last_error() const { return last_error_; }
 
-  void ask(const StreamBase& base, const std::string& job, Lease lease) override;
+  void ask(const StreamBase& base, const std::string& job) override;
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) override;
 
   void drop(const StreamBase& base, const std::string& job) override { oracle_.drop(base, job); }

@@ -26,15 +26,29 @@ bool holds_any(const Interval& interval, const std::set<std::int32_t>& known) {
                      [&](std::int32_t number) { return interval.contains(number); });
 }
 
-Status check_numbers(const JobView& view, const std::string& what,
-                     const std::vector<Interval>& asked, const std::set<std::int32_t>& known) {
+Error not_there(const JobView& view, const std::string& what, const Interval& interval,
+                const std::set<std::int32_t>& known) {
+  std::string there = compress(known);
+  if (there.size() > kMostShown) there = there.substr(0, there.rfind(',', kMostShown)) + ",…";
+  return Error(ErrorCode::not_found,
+               "job " + view.job() + " has no " + what + " " + text_of(interval) +
+                   (known.empty() ? ": none is known of it" : "; it has " + there));
+}
+
+// A filter: "0-7,16" asks for those of them that there are.
+Status check_any(const JobView& view, const std::string& what, const std::vector<Interval>& asked,
+                 const std::set<std::int32_t>& known) {
+  const bool any = std::any_of(asked.begin(), asked.end(), [&](const Interval& interval) {
+    return holds_any(interval, known);
+  });
+  if (asked.empty() || any) return {};
+  return not_there(view, what, asked.front(), known);
+}
+
+Status check_each(const JobView& view, const std::string& what, const std::vector<Interval>& asked,
+                  const std::set<std::int32_t>& known) {
   for (const Interval& interval : asked) {
-    if (holds_any(interval, known)) continue;
-    std::string there = compress(known);
-    if (there.size() > kMostShown) there = there.substr(0, there.rfind(',', kMostShown)) + ",…";
-    return Error(ErrorCode::not_found,
-                 "job " + view.job() + " has no " + what + " " + text_of(interval) +
-                     (known.empty() ? ": none is known of it" : "; it has " + there));
+    if (!holds_any(interval, known)) return not_there(view, what, interval, known);
   }
   return {};
 }
@@ -98,14 +112,15 @@ Named named_in(const net::Request& request) {
   for (const auto& [name, value] : request.query) {
     if (name == "attempt") add_intervals(value, out.attempts);
     // "all" and the words of `peers` are no numbers, and name nobody.
-    if (name == "rank" || name == "ranks") add_intervals(value, out.ranks);
+    if (name == "rank") add_intervals(value, out.ranks);
+    if (name == "ranks") add_intervals(value, out.compared);
     if (name == "host") out.hosts.push_back(value);
     if (name == "stream") out.streams.push_back(value);
     if (name != "peers") continue;
     std::string_view rest = value;
     while (!rest.empty()) {
       const std::size_t cut = std::min(rest.find(';'), rest.size());
-      add_intervals(rest.substr(0, cut), out.ranks);
+      add_intervals(rest.substr(0, cut), out.compared);
       rest.remove_prefix(std::min(cut + 1, rest.size()));
     }
   }
@@ -114,9 +129,13 @@ Named named_in(const net::Request& request) {
 
 Status check_named(const JobView& view, const Named& named) {
   if (!named.attempts.empty()) {
-    LGR_CHECK(check_numbers(view, "attempt", named.attempts, attempts_of(view)));
+    LGR_CHECK(check_any(view, "attempt", named.attempts, attempts_of(view)));
   }
-  if (!named.ranks.empty()) LGR_CHECK(check_numbers(view, "rank", named.ranks, ranks_of(view)));
+  if (!named.ranks.empty() || !named.compared.empty()) {
+    const std::set<std::int32_t> known = ranks_of(view);
+    LGR_CHECK(check_any(view, "rank", named.ranks, known));
+    LGR_CHECK(check_each(view, "rank", named.compared, known));
+  }
   LGR_CHECK(check_names(view, "host", named.hosts));
   return check_names(view, "stream", named.streams);
 }

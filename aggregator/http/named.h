@@ -15,13 +15,14 @@ namespace logarithm::aggregator {
 // mistake.
 struct Named {
   std::vector<Interval> attempts, ranks;
+  std::vector<Interval> compared;  // ranks, of which each must be there
   std::vector<std::string> hosts, streams;
 };
 // Of a request whose parameters can be read: `attempt`, `rank`, `host`, `stream`; for comparisons
 // also `ranks` and the classes of `peers`.
 Named named_in(const net::Request& request);
-// Error{not_found} for the first that the job does not have, with what it has. Of a range one is
-// enough.
+// Error{not_found} for what the job does not have, with what it has. Of a filter's list, and of a
+// range, one that is there is enough.
 Status check_named(const JobView& view, const Named& named);
 
 }  // namespace logarithm::aggregator

@@ -176,22 +176,32 @@ const TailLine* last_normal(const RankFacts& rank) {
 
 namespace {
 
-// Ranks that share a file: what is behind the event there was written after it, whatever the times.
-bool file_went_on(const RankFacts& rank, const EventFact& event) {
-  std::set<std::int64_t> further;
-  for (const TailLine& line : rank.tail) {
-    if (line.line.stream != event.line.stream || line.line.offset < event.line.offset) continue;
-    if (line.says_iteration() && is_normal(line)) further.insert(*line.iteration);
+// Ranks that share a file: what is behind the event there was written after it, where nobody has
+// another trouble. One that failed would have flushed what it had printed long before.
+bool file_went_on(const Facts& facts, const EventFact& event) {
+  for (const EventFact& other : facts.events) {
+    if (other.rank != event.rank && other.klass != "advice") return false;
   }
-  return further.size() >= kFurther;
+  std::map<std::int32_t, std::set<std::int64_t>> further;  // by rank
+  for (const RankFacts& rank : facts.ranks) {
+    for (const TailLine& line : rank.tail) {
+      if (line.line.stream != event.line.stream || !line.says_iteration()) continue;
+      if (line.line.offset < event.line.offset || !is_normal(line)) continue;
+      if (event.iteration && *line.iteration <= *event.iteration) continue;
+      const bool stamped = !line.has(line_flag::derived_time);
+      if (!stamped || line.time > event.when.lo) further[rank.rank].insert(*line.iteration);
+    }
+  }
+  return std::any_of(further.begin(), further.end(),
+                     [](const auto& one) { return one.second.size() >= kFurther; });
 }
 
 }  // namespace
 
 bool job_went_on(const Facts& facts, const Clocks& clocks, const EventFact& event) {
   const RankFacts* whose = event.rank ? facts.find(*event.rank) : nullptr;
+  if (file_went_on(facts, event)) return true;
   for (const RankFacts& rank : facts.ranks) {
-    if (file_went_on(rank, event)) return true;
     std::size_t further = 0;
     for (auto start = rank.iterations.rbegin(); start != rank.iterations.rend(); ++start) {
       const Span then{start->time, start->time + rank.resolution};

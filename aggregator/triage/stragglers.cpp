@@ -85,6 +85,31 @@ Lateness lateness(const Row& row, std::size_t rank) {
   return {row.values[rank] - usual, std::max(median(away), (latest - usual) / 2)};
 }
 
+// The lateness of every rank in every row, by rank. Among many ranks one moves no median: they are
+// taken over all, once for a row.
+constexpr std::size_t kMany = 64;
+std::vector<std::vector<Lateness>> all_lateness(const std::vector<Row>& rows) {
+  const std::size_t ranks = rows.empty() ? 0 : rows.front().values.size();
+  std::vector<std::vector<Lateness>> out(ranks);
+  for (const Row& row : rows) {
+    if (ranks <= kMany) {
+      for (std::size_t i = 0; i < ranks; ++i) out[i].push_back(lateness(row, i));
+      continue;
+    }
+    const double usual = median(row.values);
+    std::vector<double> away, latest(2);
+    for (const double value : row.values) away.push_back(std::abs(value - usual));
+    const double spread = median(std::move(away));
+    std::partial_sort_copy(row.values.begin(), row.values.end(), latest.begin(), latest.end(),
+                           std::greater<>());
+    for (std::size_t i = 0; i < ranks; ++i) {
+      const double of_others = latest[row.values[i] == latest[0] ? 1 : 0];
+      out[i].push_back({row.values[i] - usual, std::max(spread, (of_others - usual) / 2)});
+    }
+  }
+  return out;
+}
+
 // How many of the newest rows show a rank late, without a break of more than one in five. `rows`:
 // its lateness; `shift`: by how much it is later than that.
 std::size_t run_length(const std::vector<Lateness>& rows, double shift, double step) {
@@ -101,24 +126,24 @@ std::size_t run_length(const std::vector<Lateness>& rows, double shift, double s
 }
 
 // A clock's offset is estimated as if its rank mostly came in time. Who is late most of the time
-// looks early before that instead: as early as its clock may be wrong, and no more. Less than two
-// grains of its stamps is nothing.
-double hidden_lateness(const std::vector<Lateness>& rows, double doubt, double step, double grain) {
+// looks early before that instead, which its clock's doubt must allow. Less than two grains of its
+// stamps is nothing.
+double hidden_lateness(const std::vector<Lateness>& rows, double step, double grain) {
   std::vector<double> by;
   for (const Lateness& row : rows) by.push_back(row.by);
   const auto early = by.begin() + static_cast<std::ptrdiff_t>(kLeast - 1);
   std::nth_element(by.begin(), early, by.end());
   const double shift = -*early;
-  return shift > kShare * step && shift > 2 * grain && shift <= doubt ? shift : 0;
+  return shift > kShare * step && shift > 2 * grain ? shift : 0;
 }
 
 // How late the latest of the others typically is: on a busy host somebody always is.
-double usual_worst(const std::vector<Row>& rows, std::size_t but) {
+double usual_worst(const std::vector<std::vector<Lateness>>& ranks, std::size_t but) {
   std::vector<double> worst;
-  for (const Row& row : rows) {
+  for (std::size_t r = 0; r < ranks[but].size(); ++r) {
     double most = 0;
-    for (std::size_t i = 0; i < row.values.size(); ++i) {
-      if (i != but) most = std::max(most, lateness(row, i).by);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (i != but) most = std::max(most, ranks[i][r].by);
     }
     worst.push_back(most);
   }
@@ -169,15 +194,16 @@ void find_late(const Analysis& analysis, const Series& series, double step,
     if (series.of_clocks) return;
     step = median(rows.back().values);
   }
+  const std::vector<std::vector<Lateness>> all = all_lateness(rows);
   for (std::size_t i = 0; i < series.ranks.size(); ++i) {
-    std::vector<Lateness> own;
-    for (const Row& row : rows) own.push_back(lateness(row, i));
-    const Doubt doubt = series.of_clocks ? clock_doubt(analysis, series, i) : Doubt{};
+    const std::vector<Lateness>& own = all[i];
     double shift = 0;
     std::size_t length = run_length(own, shift, step);
     if (length < kLeastOfAll && series.of_clocks) {
-      shift = hidden_lateness(own, doubt.early, step, series.grain);
-      if (shift > 0) length = run_length(own, shift, step);
+      shift = hidden_lateness(own, step, series.grain);
+      if (shift > 0 && shift <= clock_doubt(analysis, series, i).early) {
+        length = run_length(own, shift, step);
+      }
     }
     if (length < kLeastOfAll) continue;
     std::vector<double> by, before;
@@ -190,11 +216,11 @@ void find_late(const Analysis& analysis, const Series& series, double step,
                          : length < kLongRun ? kShareOfShortRun
                                              : kShare;
     if (late < share * step || (shortest && late <= 2 * series.grain)) continue;
-    if (late < (shortest ? kTimesWorstOfShortest : kTimesWorst) * usual_worst(rows, i)) continue;
+    if (late < (shortest ? kTimesWorstOfShortest : kTimesWorst) * usual_worst(all, i)) continue;
     // A clock that is ahead looks late, too: always as much.
     const bool grew =
         shift > 0 || (before.size() >= kLeast && late - median(before) > kShare * step);
-    if (series.of_clocks && !grew && late <= doubt.late) continue;
+    if (series.of_clocks && !grew && late <= clock_doubt(analysis, series, i).late) continue;
     Late entry;
     entry.rank = series.ranks[i];
     entry.by = std::llround(late);
@@ -217,11 +243,13 @@ bool speaks_of_data(const std::string& name) {
 // Now and then, but for many steps each time: whoever waits for data.
 void find_stalls(const Series& series, double step, std::vector<Late>& out) {
   if (series.ranks.size() < 3 || step <= 0 || !speaks_of_data(series.name)) return;
-  for (std::size_t i = 0; i < series.ranks.size(); ++i) {
+  const std::vector<std::vector<Lateness>> all = all_lateness(series.rows);
+  for (std::size_t i = 0; i < all.size(); ++i) {
     std::vector<double> stalls;
     std::int64_t since = 0;
-    for (const Row& row : series.rows) {
-      const Lateness one = lateness(row, i);
+    for (std::size_t r = 0; r < series.rows.size(); ++r) {
+      const Row& row = series.rows[r];
+      const Lateness one = all[i][r];
       if (one.by < kStallSteps * step || one.by < kStallSteps * one.spread) continue;
       if (stalls.empty()) since = row.iteration;
       stalls.push_back(one.by);

@@ -221,9 +221,6 @@ bool goes_on_as_writer(std::string_view text) {
   static constexpr std::array<std::string_view, 14> kKeys{
       "iteration",  "iter", "step", "global_step", "epoch",  "batch", "loss",
       "local_rank", "host", "node", "pid",         "device", "gpu",   "world_size"};
-  static constexpr std::array<std::string_view, 14> kOthersSay{
-      "is",      "was",     "has",  "did",    "does",  "exited", "failed",
-      "failed:", "crashed", "died", "killed", "timed", "not",    "missing"};
   std::size_t begin = 0;
   while (begin < text.size() && std::string_view(" ,|:").find(text[begin]) < 4) ++begin;
   if (begin == 0 || begin == text.size()) return false;
@@ -231,10 +228,7 @@ bool goes_on_as_writer(std::string_view text) {
   while (end < text.size() && header::is_word(text[end])) ++end;
   const auto word = text.substr(begin, end - begin);
   const bool key = end < text.size() && (text[end] == '=' || text[end] == ':');
-  const auto among = [&](const auto& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
-  return key ? among(kKeys) : !among(kOthersSay);
+  return key && std::find(kKeys.begin(), kKeys.end(), word) != kKeys.end();
 }
 
 }  // namespace

@@ -300,8 +300,6 @@ TEST_CASE("command line: usage errors exit 64 and say what is wrong") {
                           {"compare", "j", "--consensus", "--output", "raw"},
                           {"compare", "j", "--consensus", "--first-only"},
                           {"series", "j", "loss", "--step", "5", "--buckets", "9"},
-                          {"import", "--job", "j", "--output", "json", "/"},
-                          {"run", "--output", "json", "--", "true"},
                           {"hide", "j", "name", "--noise", "--output", "json"}}) {
     std::string line;
     for (const std::string& word : words) line += word + " ";

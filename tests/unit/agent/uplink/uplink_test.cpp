@@ -195,19 +195,6 @@ TEST_CASE("Uplink: another agent's stream is dropped quietly and follow is told"
   CHECK(f.uplink->answer(kA.base, "job")->leased_elsewhere);
 }
 
-TEST_CASE(
-    "Uplink: case 47, a question about a file that other hosts see claims it, others do not") {
-  UplinkFixture f;
-  f.start();
-  f.welcome();
-  f.uplink->ask(kA.base, "job", Lease::wanted);
-  f.uplink->ask(kB.base, "job", Lease::none);
-  f.settle();
-  const auto asked = f.peer().all<wire::StreamOpen>();
-  REQUIRE(asked.size() == 2);
-  for (const wire::StreamOpen& open : asked) CHECK(open.lease == (open.base == kA.base));
-}
-
 TEST_CASE("Uplink: facts are kept until a flush says that they are stored") {
   UplinkFixture f;
   ProcessInfo process;
@@ -235,7 +222,7 @@ TEST_CASE("Uplink: questions are asked again after a reconnect until they are an
   UplinkFixture f;
   f.start();
   f.welcome();
-  f.uplink->ask(kA.base, "job", Lease::none);
+  f.uplink->ask(kA.base, "job");
   f.settle();
   CHECK(f.peer().all<wire::StreamOpen>().size() == 1);
   CHECK(!f.uplink->answer(kA.base, "job").has_value());

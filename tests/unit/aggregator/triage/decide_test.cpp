@@ -302,21 +302,26 @@ TEST_CASE("Triage: what a rank without iterations talked on after is no failure"
 }
 
 TEST_CASE("Triage: what stands before further iterations in a shared file was survived") {
-  for (const bool shared : {true, false}) {
-    CAPTURE(shared);
+  enum class Case { shared, apart, trouble, flushed };
+  for (const Case what : {Case::shared, Case::apart, Case::trouble, Case::flushed}) {
+    CAPTURE(static_cast<int>(what));
     MadeFacts made = imported(4, 0);
     for (std::int32_t rank = 1; rank < 4; ++rank) made.say(rank, MadeFacts::kExtra, kBroke);
     // Without a stamp: it was written at any time until the file's last one.
     EventFact& event = made.event(2, "exception", "root", kBroke);
     event.when.hi = kBroke + 600 * kSecond;
-    for (std::int64_t at = 0; at < 5; ++at) made.iterate(0, at, kBroke + at * kSecond);
-    if (shared) {
+    // What was printed before, and flushed when its rank lost its peer, stands behind it, too.
+    const UnixNanos begin = what == Case::flushed ? kBroke - 10 * kSecond : kBroke;
+    for (std::int64_t at = 0; at < 5; ++at) made.iterate(0, at, begin + at * kSecond);
+    const LineRef own = event.line;
+    if (what == Case::trouble) made.event(0, "peer_lost", "cascade", kBroke + 9 * kSecond);
+    if (what != Case::apart) {
       for (RankFacts& rank : made.facts().ranks) {
-        for (TailLine& line : rank.tail) line.line.stream = event.line.stream;
+        for (TailLine& line : rank.tail) line.line.stream = own.stream;
       }
     }
 
-    CHECK(decide(made.facts()).verdict == (shared ? "healthy" : "failed"));
+    CHECK(decide(made.facts()).verdict == (what == Case::shared ? "healthy" : "failed"));
   }
 }
 

@@ -213,8 +213,7 @@ TEST_CASE("Bare rank: at the beginning of a text, in brackets or as the writer's
       {"(Rank: 4) x", 4},
       {"rank=4 step=12 loss=2.3", 4},
       {"rank=4, iteration: 12", 4},
-      {"rank=4 | saving checkpoint", 4},
-      {"Rank=4: start", 4},
+      {"Rank=4: epoch=3", 4},
   };
   for (const auto& [text, rank] : named) {
     CAPTURE(std::string(text));
@@ -246,6 +245,11 @@ TEST_CASE("Bare rank: at the beginning of a text, in brackets or as the writer's
                                 "rank=4 ",
                                 "rank=4x y",
                                 "rank=4 exited with 1",
+                                "rank=5 exit code -9",
+                                "rank=5 heartbeat lost",
+                                "rank=4 | saving checkpoint",
+                                "rank=16 (alpha 32)",
+                                "rank=16, 32",
                                 "rank=4 is silent",
                                 "RANK=4 WORLD_SIZE=8 python a.py",
                                 "rank: 4 step=3",
