@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "aggregator/store/iteration_hash.h"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr unsigned kTop = kHashLevels - 1;
+constexpr std::int64_t kSample = 63;  // iterations behind the first one of a sample
 
 using Leaves = std::map<std::int64_t, std::uint64_t>;
 
@@ -83,11 +85,13 @@ class Descent {
       for (const Span& span : spans_) first = std::min(first, span.first);
       last = first;
     }
-    const std::int64_t middle = first + (last - first) / 2;
+    const std::int64_t most = kMost - kSample;
+    first = std::min(first, most);  // nobody has any, or only the last ones that there may be
+    const std::int64_t middle = std::min(std::midpoint(first, last), most);
     std::vector<Leaves> samples;
     for (std::size_t rank = 0; rank < spans_.size(); ++rank) {
-      LGR_TRY(Leaves sample, read(rank, 0, first, first + 63));
-      LGR_TRY(Leaves more, read(rank, 0, middle, middle + 63));
+      LGR_TRY(Leaves sample, read(rank, 0, first, first + kSample));
+      LGR_TRY(Leaves more, read(rank, 0, middle, middle + kSample));
       sample.merge(more);
       samples.push_back(std::move(sample));
     }

@@ -47,6 +47,17 @@ struct MadeTrees {
 
 }  // namespace
 
+TEST_CASE("first_hash_divergence: ranks of which nobody says an iteration do not part") {
+  const HashNodes none = [](std::size_t, unsigned, std::int64_t, std::int64_t) {
+    return Result<std::vector<IterationNode>>(std::vector<IterationNode>());
+  };
+  for (const std::size_t ranks : {0, 1, 3}) {
+    const auto found = first_hash_divergence(ranks, none, 0);
+    REQUIRE(found.ok());
+    CHECK_FALSE(found->has_value());
+  }
+}
+
 TEST_CASE("first_hash_divergence: 64 ranks, a million iterations, only the way down is read") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
