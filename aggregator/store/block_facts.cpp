@@ -10,10 +10,17 @@ namespace {
 constexpr std::uint8_t kErrorBits =
     (1u << static_cast<unsigned>(Severity::error)) | (1u << static_cast<unsigned>(Severity::fatal));
 
+// A line without a stamp has its file's time, which a kernel's tick may have made this much too
+// early, nanoseconds. An iteration that seems to begin too early would claim stamped lines that its
+// rank said before it on another output.
+constexpr UnixNanos kFileTimeGrain = 10'000'000;
+
 void add_line(const Line& line, BlockFacts& facts) {
   if (line.iteration) {
-    auto [at, fresh] = facts.iterations.try_emplace(*line.iteration, line.time);
-    if (!fresh) at->second = std::min(at->second, line.time);
+    const bool stamped = !line.has(line_flag::derived_time);
+    const UnixNanos time = line.time + (stamped ? 0 : kFileTimeGrain);
+    auto [at, fresh] = facts.iterations.try_emplace(*line.iteration, time);
+    if (!fresh) at->second = std::min(at->second, time);
     if (facts.runs.empty() || facts.runs.back().iteration != *line.iteration) {
       facts.runs.push_back(IterationRun{*line.iteration, 0, 0});
     }

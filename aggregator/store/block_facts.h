@@ -22,9 +22,10 @@ struct BlockFacts {
     std::optional<std::int64_t> iteration;
     EventMark mark;
   };
-  std::map<std::int64_t, UnixNanos> iterations;  // iteration -> first order time
-  std::vector<IterationRun> runs;                // in offset order
-  std::map<std::string, Count> call_sites;       // call site -> lines and bytes
+  // Iteration -> first order time; of lines without a stamp as late as a clock's tick allows.
+  std::map<std::int64_t, UnixNanos> iterations;
+  std::vector<IterationRun> runs;           // in offset order
+  std::map<std::string, Count> call_sites;  // call site -> lines and bytes
   std::vector<Event> events;
   std::set<std::int32_t> wrapper_ranks;  // that its lines name
   std::uint64_t errors = 0;              // lines of severity error and above
