@@ -52,16 +52,11 @@ Result<Settings> load_settings(const CommandLine& line, config::Problems& proble
   Settings out;
   AgentConfig& config = out.config;
   if (!line.config.empty()) LGR_CHECK(load_config(line.config, config, problems));
-  const auto take = [&](const char* key, const char* option, const std::string& stated,
-                        std::string& value) {
-    if (stated.empty()) return;
-    value = stated;
-    config.origins.state(key, option);
-  };
-  take("aggregator", "--aggregator", line.aggregator, config.aggregator);
-  take("state_dir", "--state-dir", line.state_dir, config.state_dir);
-  take("proc_root", "--proc-root", line.proc_root, config.proc_root);
-  take("metrics", "--metrics", line.metrics, config.metrics);
+  config::Origins& origins = config.origins;
+  origins.take("aggregator", "--aggregator", line.aggregator, config.aggregator);
+  origins.take("state_dir", "--state-dir", line.state_dir, config.state_dir);
+  origins.take("proc_root", "--proc-root", line.proc_root, config.proc_root);
+  origins.take("metrics", "--metrics", line.metrics, config.metrics);
   if (line.once) config.once = true;
   if (line.verbose) config.log_level = LogThreshold::debug;
   const auto more = validate(config);

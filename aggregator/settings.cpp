@@ -9,15 +9,10 @@ namespace logarithm::aggregator {
 Result<AggregatorConfig> load_settings(const CommandLine& line, config::Problems& problems) {
   AggregatorConfig config;
   if (!line.config.empty()) LGR_CHECK(load_config(line.config, config, problems));
-  const auto take = [&](const char* key, const char* option, const std::string& stated,
-                        std::string& value) {
-    if (stated.empty()) return;
-    value = stated;
-    config.origins.state(key, option);
-  };
-  take("listen", "--listen", line.listen, config.listen);
-  take("data_dir", "--data-dir", line.data_dir, config.data_dir);
-  take("ready_file", "--ready-file", line.ready_file, config.ready_file);
+  config::Origins& origins = config.origins;
+  origins.take("listen", "--listen", line.listen, config.listen);
+  origins.take("data_dir", "--data-dir", line.data_dir, config.data_dir);
+  origins.take("ready_file", "--ready-file", line.ready_file, config.ready_file);
   const auto more = validate(config);
   problems.insert(problems.end(), more.begin(), more.end());
   return config;

@@ -13,6 +13,13 @@ void Origins::state(const std::string& key, std::string option) {
   options_[key] = std::move(option);
 }
 
+void Origins::take(const std::string& key, const char* option, const std::string& stated,
+                   std::string& value) {
+  if (stated.empty()) return;
+  value = stated;
+  state(key, option);
+}
+
 bool Origins::has(const std::string& key) const {
   return options_.contains(key) || lines_.contains(key);
 }

@@ -19,6 +19,10 @@ class Origins {
   // The command line gave `key` as `option`: "listen", "--listen".
   void state(const std::string& key, std::string option);
 
+  // The same for an option that was given if it is not empty: then it is the key's value.
+  void take(const std::string& key, const char* option, const std::string& stated,
+            std::string& value);
+
   bool has(const std::string& key) const;  // stated, or in the file
 
   // "agent.yaml:7: metrics: what", "command line: --metrics: what", or, for what nobody gave,
