@@ -184,6 +184,7 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
     }
   }
   for (const StreamBase& base : gone) {
+    forget_answer(*tails_[base]);
     stop_counting(*tails_[base]);
     tails_.erase(base);
   }

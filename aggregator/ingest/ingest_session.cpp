@@ -144,6 +144,7 @@ void IngestSession::on(wire::Flush&& flush) {
 void IngestSession::on(wire::Goodbye&& goodbye) {
   LGR_INFO("agent finished agent={} reason={}", agent_.second, goodbye.reason);
   hub_.agents_.forget(agent_.first, agent_.second);
+  hub_.leases_.release_all(agent_.first, agent_.second);
   end("goodbye", kRetry);
 }
 
@@ -151,7 +152,7 @@ void IngestSession::on(wire::Goodbye&& goodbye) {
 
 void IngestSession::on(wire::StreamOpen&& open) {
   if (open.job.empty()) return protocol_error("a stream of no job");
-  if (open.lease && !hub_.leases_.acquire(agent_.first, open.base, agent_.second)) {
+  if (open.lease && !hub_.leases_.acquire(agent_.first, open.base, agent_.second, open.writer)) {
     wire::StreamState state;
     state.base = open.base;
     state.job = open.job;
