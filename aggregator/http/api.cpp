@@ -6,8 +6,8 @@
 #include "aggregator/http/endpoints.h"
 #include "aggregator/http/problem.h"
 #include "aggregator/http/request_params.h"
+#include "aggregator/query/judge.h"
 #include "aggregator/query/match_cache.h"
-#include "aggregator/query/pruner.h"
 #include "aggregator/triage/survey_cache.h"
 
 namespace logarithm::aggregator {
