@@ -15,11 +15,6 @@
 
 namespace logarithm::aggregator {
 
-// The newest attempt that has lines of ranks.
-std::optional<std::int32_t> newest_attempt(const JobView& view);
-// Adds `field in intervals` to a plan.
-void narrow_to(ScanPlan& plan, std::string_view field, std::vector<Interval> intervals);
-
 // Compares a run with another attempt, or with a run of another job.
 class AgainstTask final : public QueryTask {
  public:

@@ -6,9 +6,9 @@
 #include "aggregator/http/endpoints.h"
 #include "aggregator/http/problem.h"
 #include "aggregator/http/request_params.h"
+#include "aggregator/query/judge.h"
 #include "aggregator/query/match_cache.h"
-#include "aggregator/query/pruner.h"
-#include "aggregator/triage/block_survey.h"
+#include "aggregator/triage/survey_cache.h"
 
 namespace logarithm::aggregator {
 namespace {

@@ -6,7 +6,7 @@
 #include "aggregator/http/request_params.h"
 #include "aggregator/http/views.h"
 #include "aggregator/query/filters.h"
-#include "aggregator/query/pruner.h"
+#include "aggregator/query/judge.h"
 
 namespace logarithm::aggregator {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "aggregator/http/json_text.h"
 #include "aggregator/http/query_runner.h"
+#include "aggregator/query/counter.h"
 #include "aggregator/query/scanner.h"
 #include "aggregator/store/storage.h"
 

@@ -5,6 +5,7 @@
 #include "aggregator/http/lines_task.h"
 #include "aggregator/http/views.h"
 #include "aggregator/triage/decide.h"
+#include "aggregator/triage/evidence_texts.h"
 
 namespace logarithm::aggregator {
 namespace {

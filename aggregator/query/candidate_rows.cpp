@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "aggregator/query/judge.h"
 #include "aggregator/query/match.h"
-#include "aggregator/query/pruner.h"
 
 namespace logarithm::aggregator {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "aggregator/query/block_filter.h"
+
 namespace logarithm::aggregator {
 
 Result<Taken> LineSink::take_block(const BlockRef&, const StreamJoin&, const HeaderSource&) {

@@ -7,7 +7,7 @@
 #include "aggregator/query/block_rows.h"
 #include "aggregator/query/job_view.h"
 #include "aggregator/query/pruner.h"
-#include "aggregator/query/scanner.h"
+#include "aggregator/query/scan_turn.h"
 #include "common/async/blocking.h"
 #include "common/base/result.h"
 #include "common/block/block_reader.h"

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "aggregator/query/block_filter.h"
+
 namespace logarithm::aggregator {
 namespace {
 

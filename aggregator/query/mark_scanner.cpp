@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregator/query/block_filter.h"
 #include "aggregator/query/match.h"
 #include "aggregator/query/open_block.h"
 
@@ -11,7 +12,7 @@ namespace {
 // A question that more than one line in so many fulfils is counted rather than remembered.
 constexpr std::uint32_t kMuch = 8;
 
-bool is_later(const Mark& a, const Mark& b) { return key_of(b) < key_of(a); }
+bool is_earlier(const Mark& a, const Mark& b) { return key_of(a) < key_of(b); }
 
 // Of `rows` those lines that fulfil the predicate.
 RowSet matching(const std::vector<Line>& lines, const RowSet& rows, const StreamJoin& join,
@@ -48,18 +49,16 @@ MarkScanner::MarkScanner(JobView& view, ScanPlan plan, MarkLimits limits)
     : view_(view),
       plan_(std::move(plan)),
       limits_(std::move(limits)),
-      pruner_(plan_.predicate, view) {
+      pruner_(plan_.predicate, view),
+      merge_(Direction::forward, limits_.memory) {
   plan_.direction = Direction::forward;
 }
 
 Status MarkScanner::load(BlockingToken& token) {
-  BlockFilter filter = block_filter(plan_.predicate, plan_.start, plan_.end, view_);
-  if (plan_.after)
-    filter.start = std::max(filter.start.value_or(plan_.after->time), plan_.after->time);
-  LGR_TRY(candidates_, view_.snapshot().candidates(token, filter));
-  stats_.blocks = candidates_.size();
-  // The earliest begin last.
-  std::reverse(candidates_.begin(), candidates_.end());
+  LGR_TRY(std::vector<BlockRef> blocks,
+          view_.snapshot().candidates(token, plan_filter(plan_, view_)));
+  stats_.blocks = blocks.size();
+  merge_.start(std::move(blocks));
   loaded_ = true;
   return {};
 }
@@ -204,72 +203,19 @@ Status MarkScanner::fill(BlockingToken& token, const BlockRef& block,
     const OrderKey key = key_of(mark);
     return !in_plan(plan_, key) || (after && !(*after < key));
   });
-  if (run.rows.empty()) return {};
-  std::reverse(run.rows.begin(), run.rows.end());
-  if (!std::is_sorted(run.rows.begin(), run.rows.end(), is_later)) {
-    std::sort(run.rows.begin(), run.rows.end(), is_later);
+  if (!std::is_sorted(run.rows.begin(), run.rows.end(), is_earlier)) {
+    std::sort(run.rows.begin(), run.rows.end(), is_earlier);
   }
-  held_ += run.rows.size();
-  push(std::move(run));
-  if (held_ * sizeof(Mark) > limits_.memory) forget_tails();
+  merge_.add(std::move(run));
   return {};
-}
-
-void MarkScanner::push(Run run) {
-  runs_.push_back(std::move(run));
-  std::push_heap(runs_.begin(), runs_.end(),
-                 [](const Run& a, const Run& b) { return is_later(a.rows.back(), b.rows.back()); });
-}
-
-MarkScanner::Run MarkScanner::pop() {
-  std::pop_heap(runs_.begin(), runs_.end(),
-                [](const Run& a, const Run& b) { return is_later(a.rows.back(), b.rows.back()); });
-  Run run = std::move(runs_.back());
-  runs_.pop_back();
-  return run;
-}
-
-// The fronts stay, so the heap's order does too.
-void MarkScanner::forget_tails() {
-  for (Run& run : runs_) {
-    const std::size_t kept = (run.rows.size() + 1) / 2;
-    if (kept == run.rows.size()) continue;
-    held_ -= run.rows.size() - kept;
-    std::vector<Mark> first(run.rows.end() - static_cast<std::ptrdiff_t>(kept), run.rows.end());
-    run.rows = std::move(first);
-    run.more = true;
-  }
 }
 
 Result<ScanState> MarkScanner::next(BlockingToken& token, const ScanTurn& turn,
                                     std::vector<Mark>& out) {
   if (!loaded_) LGR_CHECK(load(token));
-  // Equal times decide nothing: the stream may be a smaller one.
-  const auto block_may_come_first = [&] {
-    return !candidates_.empty() &&
-           (runs_.empty() || candidates_.back().time_min <= runs_.front().rows.back().time);
-  };
-  for (std::size_t rows = 0;;) {
-    while (block_may_come_first()) {
-      if (turn.time_is_up && turn.time_is_up()) return ScanState::more;
-      const BlockRef block = candidates_.back();
-      candidates_.pop_back();
-      LGR_CHECK(fill(token, block, std::nullopt));
-    }
-    if (runs_.empty()) return ScanState::finished;
-    if (rows >= turn.max_rows) return ScanState::more;
-    Run run = pop();
-    out.push_back(run.rows.back());
-    run.rows.pop_back();
-    --held_;
-    ++rows;
-    const OrderKey key = key_of(out.back());
-    if (!run.rows.empty()) {
-      push(std::move(run));
-    } else if (run.more) {
-      LGR_CHECK(fill(token, run.block, key));
-    }
-  }
+  return merge_.next(
+      turn, [&](const BlockRef& block) { return fill(token, block, std::nullopt); },
+      [&](Run run, const OrderKey& after) { return fill(token, run.block, after); }, out);
 }
 
 Result<std::vector<Line>> lines_at(BlockingToken& token, JobView& view, std::size_t stream,

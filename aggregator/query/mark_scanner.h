@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,11 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/query/block_merge.h"
 #include "aggregator/query/block_rows.h"
 #include "aggregator/query/job_view.h"
 #include "aggregator/query/match_cache.h"
 #include "aggregator/query/pruner.h"
-#include "aggregator/query/scanner.h"
+#include "aggregator/query/scan_turn.h"
 #include "common/async/blocking.h"
 #include "common/base/result.h"
 
@@ -30,6 +32,7 @@ struct Mark {
   const std::string* word = nullptr;  // of the metadata key that was asked for
 };
 OrderKey key_of(const Mark& mark);
+inline std::size_t memory_of(const Mark&) { return sizeof(Mark); }
 std::optional<std::int32_t> rank_of(const Mark& mark);
 
 struct MarkLimits {
@@ -61,12 +64,7 @@ class MarkScanner {
   const ScanStats& stats() const { return stats_; }
 
  private:
-  // Marks of one block; the next one is at the back.
-  struct Run {
-    BlockRef block;
-    bool more = false;  // the block holds marks beyond rows.front()
-    std::vector<Mark> rows;
-  };
+  using Run = BlockMerge<Mark>::Run;
 
   Status load(BlockingToken& token);
   Status fill(BlockingToken& token, const BlockRef& block, const std::optional<OrderKey>& after);
@@ -80,18 +78,13 @@ class MarkScanner {
   MatchCache::BlockKey cache_key(const BlockRef& block) const;
   // Null where the answer depends on more than the block.
   MatchCache::Handle question_of(const StreamJoin& join);
-  void push(Run run);
-  Run pop();
-  void forget_tails();
 
   JobView& view_;
   ScanPlan plan_;
   MarkLimits limits_;
   Pruner pruner_;
   bool loaded_ = false;
-  std::vector<BlockRef> candidates_;  // the next one is at the back
-  std::vector<Run> runs_;             // a heap: the run with the first mark is in front
-  std::size_t held_ = 0;              // marks
+  BlockMerge<Mark> merge_;
   std::function<bool(const StreamJoin&)> wanted_;  // empty: all
   bool with_iteration_ = false;
   std::uint64_t counted_ = 0;

@@ -33,7 +33,7 @@ bool matches(const Predicate& predicate, Row& row);
 // A number or text as it is compared with quoted values: shortest form that reads back.
 std::string print_number(double value);
 
-// The same decisions for a value that stands for a whole block's lines (see pruner.h).
+// The same decisions for a value that stands for a whole block's lines (see judge.h).
 bool value_matches(const Predicate& predicate, std::string_view value);
 bool value_matches(const Predicate& predicate, std::int64_t value);
 bool absent_matches(const Predicate& predicate);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "aggregator/query/pruner.h"
+#include "aggregator/query/judge.h"
 
 namespace logarithm::aggregator {
 namespace {

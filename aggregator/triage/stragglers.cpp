@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 
-#include "aggregator/triage/time_unit.h"
+#include "aggregator/triage/lateness.h"
+#include "aggregator/triage/rank_series.h"
 
 namespace logarithm::aggregator::triage {
 namespace {
@@ -21,94 +21,6 @@ constexpr double kTimesWorst = 2.0, kTimesWorstOfShortest = 8.0;  // the latest 
 // A stall is longer than this many steps; so often makes it one.
 constexpr double kStallSteps = 5;
 constexpr std::size_t kStalls = 3;
-
-constexpr std::string_view kWaits[] = {"recv", "send",    "reduce", "gather", "scatter",
-                                       "sync", "barrier", "comm",   "wait"};
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// What the ranks did in one iteration: when they said a line, or a time that they printed;
-// nanoseconds.
-struct Row {
-  std::int64_t iteration = 0;
-  std::vector<double> values;  // by position in Series::ranks
-};
-
-struct Series {
-  std::vector<const RankFacts*> ranks;
-  std::vector<Row> rows;  // ascending by iteration; all ranks are in each
-  std::string name;
-  TemplateId template_id = 0;
-  bool of_clocks = true;  // times of day, which clocks may shift
-  double grain = 0;       // of these: what their stamps cannot tell apart, nanoseconds
-  const std::map<std::int32_t, std::vector<ToldTime>>* told = nullptr;  // by one rank of all
-};
-
-using Values = std::function<std::vector<std::pair<std::int64_t, double>>(const RankFacts&)>;
-
-Series series_of(std::vector<const RankFacts*> ranks, const Values& values_of) {
-  Series out;
-  out.ranks = std::move(ranks);
-  std::map<std::int64_t, Row> rows;
-  for (std::size_t i = 0; i < out.ranks.size(); ++i) {
-    for (const auto& [iteration, value] : values_of(*out.ranks[i])) {
-      Row& row = rows[iteration];
-      if (row.values.size() != i) continue;
-      row.iteration = iteration;
-      row.values.push_back(value);
-    }
-  }
-  for (auto& [iteration, row] : rows) {
-    if (row.values.size() == out.ranks.size()) out.rows.push_back(std::move(row));
-  }
-  return out;
-}
-
-// Against the median of the others; and how far these differ.
-struct Lateness {
-  double by = 0, spread = 0;
-};
-Lateness lateness(const Row& row, std::size_t rank) {
-  std::vector<double> others;
-  for (std::size_t i = 0; i < row.values.size(); ++i) {
-    if (i != rank) others.push_back(row.values[i]);
-  }
-  const double usual = median(others);
-  std::vector<double> away;
-  for (const double value : others) away.push_back(std::abs(value - usual));
-  const auto latest = *std::max_element(others.begin(), others.end());
-  return {row.values[rank] - usual, std::max(median(away), (latest - usual) / 2)};
-}
-
-// The lateness of every rank in every row, by rank. Among many ranks one moves no median: they are
-// taken over all, once for a row.
-constexpr std::size_t kMany = 64;
-std::vector<std::vector<Lateness>> all_lateness(const std::vector<Row>& rows) {
-  const std::size_t ranks = rows.empty() ? 0 : rows.front().values.size();
-  std::vector<std::vector<Lateness>> out(ranks);
-  for (const Row& row : rows) {
-    if (ranks <= kMany) {
-      for (std::size_t i = 0; i < ranks; ++i) out[i].push_back(lateness(row, i));
-      continue;
-    }
-    const double usual = median(row.values);
-    std::vector<double> away, latest(2);
-    for (const double value : row.values) away.push_back(std::abs(value - usual));
-    const double spread = median(std::move(away));
-    std::partial_sort_copy(row.values.begin(), row.values.end(), latest.begin(), latest.end(),
-                           std::greater<>());
-    for (std::size_t i = 0; i < ranks; ++i) {
-      const double of_others = latest[row.values[i] == latest[0] ? 1 : 0];
-      out[i].push_back({row.values[i] - usual, std::max(spread, (of_others - usual) / 2)});
-    }
-  }
-  return out;
-}
 
 // How many of the newest rows show a rank late, without a break of more than one in five. `rows`:
 // its lateness; `shift`: by how much it is later than that.
@@ -137,25 +49,6 @@ double hidden_lateness(const std::vector<Lateness>& rows, double step, double gr
   return shift > kShare * step && shift > 2 * grain ? shift : 0;
 }
 
-// How late the latest of the others typically is: on a busy host somebody always is.
-double usual_worst(const std::vector<std::vector<Lateness>>& ranks, std::size_t but) {
-  std::vector<double> worst;
-  for (std::size_t r = 0; r < ranks[but].size(); ++r) {
-    double most = 0;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (i != but) most = std::max(most, ranks[i][r].by);
-    }
-    worst.push_back(most);
-  }
-  return median(worst);
-}
-
-// A timer that runs long on the ranks that are early.
-bool waits_for_others(const std::string& timer) {
-  return std::any_of(std::begin(kWaits), std::end(kWaits),
-                     [&](std::string_view word) { return timer.find(word) != std::string::npos; });
-}
-
 // The time of one iteration, of the newest ones; 0 when unknown.
 double step_of(const Facts& facts) {
   std::vector<double> steps;
@@ -175,7 +68,7 @@ double step_of(const Facts& facts) {
 struct Doubt {
   double late = 0, early = 0;
 };
-Doubt clock_doubt(const Analysis& analysis, const Series& series, std::size_t rank) {
+Doubt clock_doubt(const Analysis& analysis, const RankSeries& series, std::size_t rank) {
   std::int64_t late = 0, early = 0;
   for (const RankFacts* other : series.ranks) {
     if (const auto offset = analysis.clocks.between(*series.ranks[rank], *other)) {
@@ -186,7 +79,7 @@ Doubt clock_doubt(const Analysis& analysis, const Series& series, std::size_t ra
   return {static_cast<double>(late), static_cast<double>(early)};
 }
 
-void find_late(const Analysis& analysis, const Series& series, double step,
+void find_late(const Analysis& analysis, const RankSeries& series, double step,
                std::vector<Late>& out) {
   const std::vector<Row>& rows = series.rows;
   if (series.ranks.size() < 3 || rows.size() <= kLeast) return;
@@ -241,7 +134,7 @@ bool speaks_of_data(const std::string& name) {
 }
 
 // Now and then, but for many steps each time: whoever waits for data.
-void find_stalls(const Series& series, double step, std::vector<Late>& out) {
+void find_stalls(const RankSeries& series, double step, std::vector<Late>& out) {
   if (series.ranks.size() < 3 || step <= 0 || !speaks_of_data(series.name)) return;
   const std::vector<std::vector<Lateness>> all = all_lateness(series.rows);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -294,92 +187,6 @@ void find_starved(const Facts& facts, double step, std::vector<Late>& out) {
   }
 }
 
-// Of the stamps of these lines, which may be coarser than others of their ranks.
-double grain_of(const std::vector<const RankFacts*>& ranks, const auto& starts_of) {
-  std::int64_t grain = 1'000'000'000;
-  for (const RankFacts* rank : ranks) {
-    for (const IterationStart& start : starts_of(*rank)) {
-      while (grain > 1 && start.time % grain != 0) grain /= 1000;
-    }
-  }
-  return static_cast<double>(grain);
-}
-
-std::vector<Series> all_series(const Analysis& analysis) {
-  const Facts& facts = analysis.facts;
-  std::vector<Series> out;
-  std::map<TemplateId, std::vector<const RankFacts*>> by_template;
-  std::map<std::string, std::vector<const RankFacts*>> by_metric;
-  std::vector<const RankFacts*> all;
-  for (const RankFacts& rank : facts.ranks) {
-    for (const auto& [key, metric] : rank.metrics) {
-      if (time_unit(key)) by_metric[key].push_back(&rank);
-    }
-    if (!rank.stamped || !analysis.clocks.between(rank, facts.ranks.front())) continue;
-    if (!rank.iterations.empty()) all.push_back(&rank);
-    for (const auto& [id, starts] : rank.arrivals) by_template[id].push_back(&rank);
-  }
-  const auto add_clocks = [&](std::vector<const RankFacts*> ranks, const auto& starts_of) {
-    const double grain = grain_of(ranks, starts_of);
-    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
-      const auto offset = analysis.clocks.between(rank, facts.ranks.front());
-      std::vector<std::pair<std::int64_t, double>> values;
-      for (const IterationStart& start : starts_of(rank)) {
-        values.emplace_back(start.iteration, static_cast<double>(start.time - offset->estimate));
-      }
-      return values;
-    }));
-    out.back().grain = grain;
-  };
-  for (auto& [id, ranks] : by_template) {
-    if (2 * ranks.size() <= facts.ranks.size()) continue;
-    const TemplateId wanted = id;
-    add_clocks(
-        std::move(ranks), [wanted](const RankFacts& rank) -> const auto& {
-          return rank.arrivals.at(wanted);
-        });
-    out.back().template_id = wanted;
-    const auto text = facts.texts.find(wanted);
-    if (text != facts.texts.end()) out.back().name = text->second;
-  }
-  if (out.empty() && !all.empty()) {
-    add_clocks(
-        std::move(all), [](const RankFacts& rank) -> const auto& { return rank.iterations; });
-  }
-  for (const auto& [timer, times] : facts.told) {
-    if (waits_for_others(timer)) continue;
-    std::vector<const RankFacts*> ranks;
-    for (const RankFacts& rank : facts.ranks) {
-      if (times.contains(rank.rank)) ranks.push_back(&rank);
-    }
-    if (2 * ranks.size() <= facts.ranks.size()) continue;
-    const auto& told = times;
-    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
-      std::vector<std::pair<std::int64_t, double>> values;
-      for (const ToldTime& one : told.at(rank.rank)) values.emplace_back(one.iteration, one.time);
-      return values;
-    }));
-    out.back().name = timer;
-    out.back().of_clocks = false;
-    out.back().told = &told;
-  }
-  for (auto& [key, ranks] : by_metric) {
-    if (2 * ranks.size() <= facts.ranks.size()) continue;
-    const double unit = *time_unit(key);
-    const std::string& wanted = key;
-    out.push_back(series_of(std::move(ranks), [&](const RankFacts& rank) {
-      std::vector<std::pair<std::int64_t, double>> values;
-      for (const Sample& sample : rank.metrics.at(wanted).samples) {
-        values.emplace_back(sample.iteration, sample.value * unit);
-      }
-      return values;
-    }));
-    out.back().name = key;
-    out.back().of_clocks = false;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<Late> find_stragglers(const Analysis& analysis) {
@@ -387,7 +194,7 @@ std::vector<Late> find_stragglers(const Analysis& analysis) {
   if (analysis.facts.ranks.empty()) return found;
   const double step = step_of(analysis.facts);
   find_starved(analysis.facts, step, found);
-  for (const Series& series : all_series(analysis)) {
+  for (const RankSeries& series : all_series(analysis)) {
     std::vector<Late> of_series;
     find_stalls(series, step, of_series);
     if (of_series.empty()) find_late(analysis, series, step, of_series);

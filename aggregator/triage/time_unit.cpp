@@ -6,6 +6,11 @@
 #include "common/line/template.h"
 
 namespace logarithm::aggregator::triage {
+namespace {
+
+constexpr std::size_t kTimedKeys = 32;  // that are remembered
+
+}  // namespace
 
 std::optional<double> time_unit(const std::string& key) {
   for (const char* end : {"_ms", "(ms)", " ms"}) {
@@ -48,6 +53,15 @@ std::string_view unit_behind(std::string_view text, std::string_view key) {
     if (unit == "ms" || unit == "msec" || unit == "milliseconds") return "_ms";
     if (unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds") return "_s";
   }
+}
+
+bool TimedKeys::contain(const std::string& key) {
+  const auto known = std::find_if(known_.begin(), known_.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
+  if (known != known_.end()) return known->second;
+  const bool timed = time_unit(key) || may_be_duration(key);
+  if (known_.size() < kTimedKeys) known_.emplace_back(key, timed);
+  return timed;
 }
 
 }  // namespace logarithm::aggregator::triage

@@ -5,6 +5,7 @@
 
 #include "common/line/ansi.h"
 #include "common/line/event_marks.h"
+#include "common/line/header_fields.h"
 #include "common/line/header_reader.h"
 #include "common/line/intake.h"
 #include "common/line/known_lines.h"
@@ -18,6 +19,7 @@
 #include "common/line/transport.h"
 #include "common/line/unwrap.h"
 #include "common/line/utf8.h"
+#include "common/line/wrapper_fields.h"
 #include "common/line/wrapper_time.h"
 #include "common/rules/rule_set.h"
 
@@ -245,57 +247,14 @@ class Parser final : public StreamParser, private Intake::Sink {
     line.header_begin += static_cast<std::uint32_t>(wrapped_.size);
     if (wrapped_.output != Output::unset) line.output = wrapped_.output;
     if (origin.time) wrapped_.time = origin.time;
-    if (!whole_line) take_journal(line);
-    for (std::size_t i = 0; i < wrapped_.fact_count; ++i)
-      line.meta.push_back(to_meta(wrapped_.facts[i]));
+    if (!whole_line) take_journal(line, wrapped_);
+    add_wrapper_fields(line, wrapped_);
 
-    take_bare_rank(text.substr(wrapped_.size));
+    if (!context_.process_rank) take_bare_rank(text.substr(wrapped_.size), wrapped_);
     LastWriter& last = state_.writers[static_cast<std::size_t>(origin.output)];
-    if (!origin.inside || wrapped_.lane) last = {wrapped_.rank, lane_of(origin)};
+    if (!origin.inside || wrapped_.lane) last = {wrapped_.rank, lane_of(wrapped_, origin)};
     if (last.rank) take_rank(line, *last.rank);
     if (wrapped_.ranks_differ) line.flags |= line_flag::rank_mismatch;
-  }
-
-  // Where nobody else says who writes, the line itself may.
-  void take_bare_rank(std::string_view text) {
-    if (context_.process_rank || wrapped_.rank) return;
-    wrapped_.rank = parse_bare_rank(text);
-    if (!wrapped_.rank) return;
-    if (!wrapped_.lane) {
-      wrapped_.lane = wrapped_.rank;
-      return;
-    }
-    // Beside a host: a lane like those of several wrappers.
-    const auto mixed = static_cast<std::uint32_t>(*wrapped_.lane) * 31u +
-                       static_cast<std::uint32_t>(*wrapped_.rank);
-    wrapped_.lane = static_cast<std::int32_t>((mixed & 0x3FFFFFFFu) | 1u << 30);
-  }
-
-  // Outputs of a container are writers of their own.
-  std::optional<std::int32_t> lane_of(const LineOrigin& origin) const {
-    if (origin.output == Output::unset) return wrapped_.lane;
-    const std::int32_t lane = wrapped_.lane.value_or(-1);
-    return origin.output == Output::out ? lane : lane ^ std::int32_t{1 << 29};
-  }
-
-  void take_journal(Line& line) {
-    const auto journal = parse_journal(line.raw);
-    if (!journal) return;
-    if (!journal->host.empty()) line.meta.push_back({"host", std::string(journal->host), false});
-    if (!journal->unit.empty()) line.meta.push_back({"unit", std::string(journal->unit), false});
-    if (journal->pid) line.meta.push_back({"pid", *journal->pid, false});
-    if (journal->priority) wrapped_.severity = wrappers::severity_of_priority(*journal->priority);
-    // Beyond the year 2200 it is no time.
-    constexpr std::int64_t kMost = 7'258'118'400'000'000;
-    if (*journal->micros < kMost) wrapped_.time = printed_utc(*journal->micros * 1000);
-  }
-
-  static MetaPair to_meta(const wrappers::Fact& fact) {
-    switch (fact.type) {
-      case wrappers::Fact::Type::integer: return {std::string(fact.key), fact.integer, false};
-      case wrappers::Fact::Type::real: return {std::string(fact.key), fact.real, false};
-      default: return {std::string(fact.key), std::string(fact.text), false};
-    }
   }
 
   void read_line(Line& line, std::string_view text, const LineOrigin& origin) {
@@ -347,41 +306,6 @@ class Parser final : public StreamParser, private Intake::Sink {
       line.flags |= line_flag::rank_mismatch;
     }
     if (!context_.rank_from_process) line.wrapper_rank = rank;
-  }
-
-  static void take_header(Line& line, const LogHeader& header) {
-    line.body_begin += static_cast<std::uint32_t>(header.size);
-    line.severity = header.severity;
-    if (!header.file.empty()) {
-      line.callsite.reserve(header.file.size() + 1 + header.file_line.size());
-      line.callsite.append(header.file).append(":").append(header.file_line);
-    }
-  }
-
-  // What a rule found under the same name says more.
-  static void add_header_fields(Line& line, const LogHeader& header) {
-    const std::size_t more = header.field_count + (header.level.empty() ? 0 : 1);
-    if (more > 0) line.meta.reserve(line.meta.size() + more);
-    if (!header.level.empty()) {
-      if (MetaPair* const pair = add_unknown(line, "level")) {
-        pair->value.emplace<std::string>(header.level);
-      }
-    }
-    for (std::size_t i = 0; i < header.field_count; ++i) {
-      const LogHeader::Field& field = header.fields[i];
-      if (MetaPair* const pair = add_unknown(line, field.key)) field.put(pair->value);
-    }
-  }
-  // A new pair; null where the key is there.
-  static MetaPair* add_unknown(Line& line, std::string_view key) {
-    if (has_meta(line, key)) return nullptr;
-    MetaPair& pair = line.meta.emplace_back();
-    pair.key = key;
-    return &pair;
-  }
-  static bool has_meta(const Line& line, std::string_view key) {
-    return std::any_of(line.meta.begin(), line.meta.end(),
-                       [&](const MetaPair& pair) { return pair.key == key; });
   }
 
   // The record may end here: what rules find in all of it belongs to this line.

@@ -11,10 +11,10 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
-#include <charconv>
 #include <utility>
 
 #include "common/base/logging.h"
+#include "common/net/guarded.h"
 #include "common/net/http_text.h"
 #include "common/net/ws_connection.h"
 
@@ -35,6 +35,7 @@ constexpr std::size_t kLingerBytes = 64u << 20;
 
 using Parser = http::request_parser<http::string_body>;
 using Code = boost::system::error_code;
+using Piece = Result<std::optional<std::string>>;  // of a body; absent: its end
 enum class Next { request, hang_up };
 
 std::string peer_text(const tcp::socket& socket) {
@@ -70,61 +71,6 @@ Result<Request> make_request(http::request<http::string_body> message, const std
   request.body = std::move(message.body());
   request.peer = peer;
   return request;
-}
-
-int status_for(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::not_found: return 404;
-    case ErrorCode::invalid: return 400;
-    case ErrorCode::too_large: return 413;
-    case ErrorCode::timeout: return 504;
-    case ErrorCode::conflict: return 409;
-    case ErrorCode::cancelled:
-    case ErrorCode::unavailable: return 503;
-    default: return 500;
-  }
-}
-
-// A handler that throws has a bug or no memory; the client gets a 500 and the server goes on.
-asio::awaitable<Response> guarded(HttpHandler& handler, Request request) {
-  std::string what;
-  try {
-    co_return co_await handler.handle(std::move(request));
-  } catch (const boost::system::system_error& problem) {
-    if (problem.code() == asio::error::operation_aborted)
-      co_return problem_response(503, "stopped");
-    what = problem.what();
-  } catch (const std::exception& problem) {
-    what = problem.what();
-  }
-  LGR_ERROR("http handler failed error={}", what);
-  co_return problem_response(500, "internal error");
-}
-
-using Piece = Result<std::optional<std::string>>;
-
-asio::awaitable<Piece> guarded_next(std::shared_ptr<BodyStream> stream) {
-  std::string what;
-  try {
-    co_return co_await stream->next();
-  } catch (const boost::system::system_error& problem) {
-    if (problem.code() == asio::error::operation_aborted) {
-      co_return Error(ErrorCode::cancelled, "stopped");
-    }
-    what = problem.what();
-  } catch (const std::exception& problem) {
-    what = problem.what();
-  }
-  LGR_ERROR("http body stream failed error={}", what);
-  co_return Error(ErrorCode::io, "internal error");
-}
-
-std::string chunk(const std::string& piece) {
-  char digits[16];
-  auto [end, problem] = std::to_chars(digits, digits + sizeof digits, piece.size(), 16);
-  std::string out(digits, end);
-  out.reserve(out.size() + piece.size() + 4);
-  return out.append("\r\n").append(piece).append("\r\n");
 }
 
 class Session final : public HttpSession {

@@ -102,6 +102,19 @@ std::string_view reason_phrase(int status) {
   }
 }
 
+int status_for(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::not_found: return 404;
+    case ErrorCode::invalid: return 400;
+    case ErrorCode::too_large: return 413;
+    case ErrorCode::timeout: return 504;
+    case ErrorCode::conflict: return 409;
+    case ErrorCode::cancelled:
+    case ErrorCode::unavailable: return 503;
+    default: return 500;
+  }
+}
+
 Response problem_response(int status, std::string_view detail) {
   nlohmann::json problem;
   problem["status"] = status;
@@ -263,6 +276,14 @@ Result<Url> parse_url(std::string_view text) {
     }
   }
   return url;
+}
+
+std::string chunk(const std::string& piece) {
+  char digits[16];
+  auto [end, problem] = std::to_chars(digits, digits + sizeof digits, piece.size(), 16);
+  std::string out(digits, end);
+  out.reserve(out.size() + piece.size() + 4);
+  return out.append("\r\n").append(piece).append("\r\n");
 }
 
 }  // namespace logarithm::net

@@ -10,6 +10,9 @@ namespace logarithm::net {
 
 std::string_view reason_phrase(int status);  // "Not Found"; "Unknown" for one we never send
 
+// Of an Error that ends a body before its head was sent.
+int status_for(ErrorCode code);
+
 // Application/problem+json (RFC 9457) of a refusal that the server itself makes.
 Response problem_response(int status, std::string_view detail);
 // The "detail" of such a body, else the start of the body itself.
@@ -29,6 +32,9 @@ bool has_token(std::string_view value, std::string_view token);
 // The head of a response up to and including the empty line. CR, LF and NUL in values are dropped.
 // `framing` is the line that says how long the body is ("Content-Length: 5", without CRLF).
 std::string response_head(const Response& response, std::string_view framing, bool keep_alive);
+
+// A piece of a chunked body; an empty one would end it.
+std::string chunk(const std::string& piece);
 
 // "host:port" with brackets around an IPv6 literal.
 std::string authority(std::string_view host, std::uint16_t port);

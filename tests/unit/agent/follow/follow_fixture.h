@@ -408,4 +408,8 @@ inline std::string numbered(int from, int count) {
   return out;
 }
 
+inline bool all_different(const std::vector<std::string>& texts) {
+  return std::set<std::string>(texts.begin(), texts.end()).size() == texts.size();
+}
+
 }  // namespace logarithm::test

@@ -224,4 +224,22 @@ TEST_CASE("Follow: a line after a quiet time leaves at once, a busy stream in fe
   CHECK(blocks.size() <= 23);
 }
 
+TEST_CASE("Follower: a turn ends in time, however much there is to read") {
+  FollowFixture f;
+  f.append("a.log", std::string(1u << 20, '\n'));
+  f.glob("a");
+  f.run();
+  f.append("a.log", std::string(1u << 20, '\n'));
+  f.clock.tick = std::chrono::milliseconds(30);
+
+  const StepReport report = f.step();
+
+  CHECK(report.more);
+  CHECK(report.bytes > 0);
+  CHECK(report.bytes <= 64u << 10);  // four reads of short lines
+  f.clock.tick = {};
+  f.run();
+  CHECK(f.texts().size() == 2u << 20);
+}
+
 }  // namespace logarithm::test

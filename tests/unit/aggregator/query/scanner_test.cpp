@@ -1,4 +1,5 @@
 #include "aggregator/query/scanner.h"
+#include "aggregator/query/counter.h"
 
 #include <doctest/doctest.h>
 

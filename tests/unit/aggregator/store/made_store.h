@@ -1,5 +1,7 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -189,5 +191,12 @@ class Store {
   WorkerPool worker_{1};
   std::shared_ptr<SqliteStorage> storage_;
 };
+
+// Why it was refused.
+inline wire::RefuseCode code_of(const IngestOutcome& outcome) {
+  REQUIRE(outcome.refuse.has_value());
+  CHECK_FALSE(outcome.stored);
+  return outcome.refuse->code;
+}
 
 }  // namespace logarithm::aggregator::test

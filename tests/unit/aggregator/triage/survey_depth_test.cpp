@@ -103,7 +103,7 @@ Asked ask(const std::shared_ptr<test::FakeJob>& job, SurveyCache& cache, std::ui
     JobView view(JobKey{"default", "made"}, job);
     GatherOptions options;
     options.now = kStart + 10'000 * kSecond;
-    options.whole_lines = whole;
+    options.lines.whole = whole;
     Gatherer gatherer(view, nullptr, cache, options);
     auto done = gatherer.step(token, [] { return false; });
     REQUIRE_MESSAGE(done.ok(), done.error().to_string());
