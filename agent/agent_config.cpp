@@ -5,6 +5,7 @@
 #include "common/base/clock.h"
 #include "common/config/units.h"
 #include "common/config/yaml_node.h"
+#include "common/model/job_name.h"
 #include "common/net/http.h"
 #include "common/net/listen_address.h"
 
@@ -16,6 +17,10 @@ void check_path(const config::YamlNode& node, const std::string& path) {
   if (const auto made = UserPathRegex::compile(path); !made.ok()) {
     node.problem_at("path", made.error().message());
   }
+}
+
+void check_job(const config::YamlNode& node, const std::string& job) {
+  if (const auto problem = problem_of_job_name(job)) node.problem_at("job", *problem);
 }
 
 void check_zone(const config::YamlNode& node, const std::string& tz) {
@@ -51,6 +56,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     const config::YamlNode node = root.child("import");
     AgentConfig::Import import;
     import.job = node.required("job");
+    check_job(node, import.job);
     import.roots = node.strings("roots");
     if (import.roots.empty()) node.problem_at("roots", "must name at least one file or directory");
     import.path = node.string("path", "");
@@ -79,6 +85,7 @@ Status load_config(const std::string& file, AgentConfig& config, config::Problem
     if (!pattern.glob.empty() && pattern.glob.front() != '/') {
       node.problem_at("glob", "must be an absolute path");
     }
+    check_job(node, pattern.job);
     check_path(node, pattern.path);
     config.files.push_back(std::move(pattern));
   }

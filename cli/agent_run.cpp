@@ -7,6 +7,7 @@
 
 #include "cli/child_process.h"
 #include "common/config/units.h"
+#include "common/model/job_name.h"
 
 namespace logarithm::cli {
 namespace {
@@ -22,7 +23,7 @@ std::string default_job(const std::string& root) {
   if (!path.has_filename()) path = path.parent_path();
   const bool directory = std::filesystem::is_directory(path, unknown);
   std::string name = directory ? path.filename().string() : path.stem().string();
-  return name.empty() || name == "/" ? "files" : name;
+  return name.empty() || name == "/" ? "files" : usable_job_name(name);
 }
 
 std::string agent_config(const ImportRequest& request, const std::string& aggregator,

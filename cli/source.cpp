@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "common/model/job_name.h"
+
 namespace logarithm::cli {
 
 void FileOptions::add_to(CLI::App& app) {
@@ -23,6 +25,9 @@ void FileOptions::add_to(CLI::App& app) {
 }
 
 Status FileOptions::check() const {
+  if (const auto problem = problem_of_job_name(job)) {
+    return Error(ErrorCode::invalid, "--job: the name " + *problem);
+  }
   if (used() || (path.empty() && tz.empty() && job.empty())) return {};
   return Error(ErrorCode::invalid, "--path, --tz and --job go with --files");
 }

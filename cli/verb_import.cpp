@@ -5,6 +5,7 @@
 #include "cli/private_server.h"
 #include "cli/source.h"
 #include "cli/verb.h"
+#include "common/model/job_name.h"
 
 namespace logarithm::cli {
 namespace {
@@ -24,6 +25,10 @@ class ImportVerb final : public Verb {
   bool chosen() const override { return app_->parsed(); }
 
   int run(Runner& runner, const Options& options) override {
+    if (request_.job.empty()) return usage(Error(ErrorCode::invalid, "--job: a name is needed"));
+    if (const auto problem = problem_of_job_name(request_.job)) {
+      return usage(Error(ErrorCode::invalid, "--job: the name " + *problem));
+    }
     for (const std::string& root : request_.roots) {
       if (!file_exists(root)) {
         return usage(Error(ErrorCode::invalid, "no such file or directory: " + root));

@@ -22,6 +22,7 @@
 #include "cli/run_relay.h"
 #include "cli/verb.h"
 #include "common/base/clock.h"
+#include "common/model/job_name.h"
 #include "common/model/run_environment.h"
 
 namespace logarithm::cli {
@@ -107,6 +108,9 @@ class RunVerb final : public Verb {
   int run(Runner&, const Options& options) override {
     if (command_.empty()) {
       return usage(Error(ErrorCode::invalid, "run needs a command: logarithm run -- CMD…"));
+    }
+    if (const auto problem = problem_of_job_name(job_)) {
+      return usage(Error(ErrorCode::invalid, "--job: the name " + *problem));
     }
     EnvironmentList environment = options.environment;
     const auto files = get_variable(environment, run_environment::kFiles);

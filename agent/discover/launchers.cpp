@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "agent/discover/text.h"
+#include "common/model/job_name.h"
 #include "common/model/run_environment.h"
 
 namespace logarithm::agent {
@@ -196,7 +197,7 @@ void set_job(const Environment& environment, Identity& out) {
       job += row.glue;
       job += *second;
     }
-    out.job = std::move(job);
+    out.job = usable_job_name(job);
     out.job_source = row.variable;
     return;
   }

@@ -5,6 +5,7 @@
 
 #include "agent/discover/launchers.h"
 #include "agent/discover/text.h"
+#include "common/model/job_name.h"
 
 namespace logarithm::agent {
 namespace {
@@ -97,10 +98,11 @@ void take_groups(std::string_view path, const Regex& regex, const Regex::Groups&
     if (!groups[i] || groups[i]->empty()) continue;
     const std::string& name = names[i];
     const std::string_view value = *groups[i];
-    if (name == "job" && out.job.empty()) out.job = clean_text(value);
+    if (name == "job" && out.job.empty()) out.job = usable_job_name(clean_text(value));
     // torchrun's default run id names nothing.
-    if (name == "run_id" && value != "none" && out.job.empty()) out.job = clean_text(value);
-    if (name == "pod" && out.job.empty()) out.job = pod_owner(value);
+    if (name == "run_id" && value != "none" && out.job.empty())
+      out.job = usable_job_name(clean_text(value));
+    if (name == "pod" && out.job.empty()) out.job = usable_job_name(pod_owner(value));
     if (name == "host" && out.host.empty()) out.host = clean_text(value);
     if (name == "stream" && out.stream.empty()) out.stream = stream_name(value);
     if ((name == "attempt" || name == "restart") && !out.attempt) out.attempt = parse_count(value);

@@ -1,5 +1,7 @@
 #include "aggregator/http/auth.h"
 
+#include <algorithm>
+
 namespace logarithm::aggregator {
 namespace {
 
@@ -30,8 +32,14 @@ std::optional<std::string> tenant_of(const net::Request& request,
                                      const std::vector<TokenGrant>& tokens) {
   if (tokens.empty()) return "default";
   auto header = net::find_header(request.headers, "Authorization");
-  constexpr std::string_view kBearer = "Bearer ";
-  if (!header || !header->starts_with(kBearer)) return std::nullopt;
+  // The scheme's name is case-insensitive (RFC 9110, 11.1).
+  constexpr std::string_view kBearer = "bearer ";
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  if (!header || header->size() < kBearer.size() ||
+      !std::equal(kBearer.begin(), kBearer.end(), header->begin(),
+                  [&](char wanted, char c) { return wanted == lower(c); })) {
+    return std::nullopt;
+  }
   auto tenant = tenant_of_token(std::string(header->substr(kBearer.size())), tokens);
   if (!tenant.ok()) return std::nullopt;
   return *tenant;

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "aggregator/http/views.h"
-#include "common/line/utf8.h"
+#include "common/base/utf8.h"
 
 namespace logarithm::aggregator {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "aggregator/query/time_text.h"
-#include "common/line/utf8.h"
+#include "common/base/utf8.h"
 
 namespace logarithm::aggregator {
 namespace {

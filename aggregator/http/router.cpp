@@ -1,5 +1,6 @@
 #include "aggregator/http/router.h"
 
+#include <set>
 #include <utility>
 
 namespace logarithm::aggregator {
@@ -29,12 +30,13 @@ std::optional<std::string> Router::Route::capture_of(std::string_view path) cons
 std::variant<Router::Match, Router::WrongMethod, Router::NoSuchPath> Router::find(
     std::string_view method, std::string_view path) const {
   const Route* best = nullptr;
-  std::string capture, allow;
+  std::string capture;
+  std::set<std::string> allowed;
   for (const Route& route : routes_) {
     auto captured = route.capture_of(path);
     if (!captured) continue;
     if (route.method != method) {
-      allow += (allow.empty() ? "" : ", ") + route.method;
+      allowed.insert(route.method);
       continue;
     }
     const auto fixed = [](const Route& r) { return r.prefix.size() + r.suffix.size(); };
@@ -43,6 +45,9 @@ std::variant<Router::Match, Router::WrongMethod, Router::NoSuchPath> Router::fin
     capture = std::move(*captured);
   }
   if (best != nullptr) return Match{&best->handler, std::move(capture)};
+  if (allowed.contains("GET")) allowed.insert("HEAD");
+  std::string allow;
+  for (const std::string& one : allowed) allow += (allow.empty() ? "" : ", ") + one;
   if (!allow.empty()) return WrongMethod{std::move(allow)};
   return NoSuchPath{};
 }

@@ -1,5 +1,7 @@
 #include "aggregator/http/views.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -198,6 +200,18 @@ void write_stream(JsonWriter& out, const JobView& view, std::size_t stream,
   out.end_object();
 }
 
+namespace {
+
+void write_exit(JsonWriter& out, std::int32_t wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    out.key("exit_signal").integer(WTERMSIG(wait_status));
+  } else {
+    out.key("exit_status").integer(WEXITSTATUS(wait_status));
+  }
+}
+
+}  // namespace
+
 void write_process(JsonWriter& out, const ProcessFacts& process) {
   const ProcessInfo& info = process.info;
   out.begin_object();
@@ -211,7 +225,7 @@ void write_process(JsonWriter& out, const ProcessFacts& process) {
   out.key("start_error").big_signed(info.start_error);
   out.optional_time("exit", info.exit);
   if (info.exit) out.key("exit_error").big_signed(info.exit_error);
-  out.optional_integer("exit_status", info.exit_status);
+  if (info.exit_status) write_exit(out, *info.exit_status);
   out.key("last_seen").time(info.last_seen);
   out.optional_integer("rank", info.rank);
   out.optional_integer("local_rank", info.local_rank);

@@ -90,6 +90,21 @@ void AgentRegistry::heartbeat(const std::string& tenant, const std::string& agen
   }
 }
 
+void AgentRegistry::stream_arrives(const std::string& tenant, const std::string& agent,
+                                   const StreamId& stream, const std::string& job,
+                                   std::uint64_t end) {
+  std::lock_guard lock(mutex_);
+  const auto at = agents_.find(Key(tenant, agent));
+  if (at == agents_.end()) return;
+  std::map<StreamId, wire::StreamLag>& streams = at->second.streams;
+  if (const auto known = streams.find(stream); known != streams.end()) {
+    known->second.size = std::max(known->second.size, end);
+    known->second.offset = std::max(known->second.offset, end);
+  } else if (streams.size() < kMaxStreams) {
+    streams[stream] = wire::StreamLag{stream, job, end, end};
+  }
+}
+
 void AgentRegistry::stream_closed(const std::string& tenant, const std::string& agent,
                                   const StreamId& stream) {
   std::lock_guard lock(mutex_);

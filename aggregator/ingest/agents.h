@@ -47,6 +47,10 @@ class AgentRegistry {
   void disconnected(const std::string& tenant, const std::string& agent);
   void heartbeat(const std::string& tenant, const std::string& agent,
                  const wire::Heartbeat& heartbeat, UnixNanos now, MonotonicTime heard);
+  // A block of it arrived: it is followed, although no heartbeat has said so yet. How far the agent
+  // has read is at least the block's end.
+  void stream_arrives(const std::string& tenant, const std::string& agent, const StreamId& stream,
+                      const std::string& job, std::uint64_t end);
   void stream_closed(const std::string& tenant, const std::string& agent, const StreamId& stream);
 
   std::vector<AgentStatus> all() const;

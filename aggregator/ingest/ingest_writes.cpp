@@ -3,13 +3,13 @@
 
 #include "aggregator/ingest/ingest_session.h"
 #include "common/block/block_reader.h"
+#include "common/model/job_name.h"
 
 namespace logarithm::aggregator {
 namespace {
 
 constexpr std::uint32_t kRetryMs = 1000;
 constexpr std::uint32_t kRetryNoSpaceMs = 5000;
-constexpr std::size_t kMaxJobName = 1024;
 
 }  // namespace
 
@@ -23,7 +23,10 @@ JobKey IngestSession::job_key(const std::string& job) const {
 // ---- facts
 
 void IngestSession::submit_fact(const std::string& job, IngestItem item) {
-  if (job.empty() || job.size() > kMaxJobName) return protocol_error("a fact of no job");
+  if (job.empty()) return protocol_error("a fact of no job");
+  if (const auto problem = problem_of_job_name(job)) {
+    return protocol_error("a fact of a job whose name " + *problem);
+  }
   if (pending_.size() >= hub_.options_.max_waiting) {
     return end("too much at once", std::chrono::milliseconds(kRetryMs));
   }
@@ -108,8 +111,8 @@ void IngestSession::refuse(const wire::Block& envelope, wire::RefuseCode code, s
 
 void IngestSession::on(wire::Block&& block) {
   using wire::RefuseCode;
-  if (block.job.empty() || block.job.size() > kMaxJobName) {
-    return refuse(block, RefuseCode::forbidden, "a block of no job", 0);
+  if (block.job.empty() || problem_of_job_name(block.job)) {
+    return refuse(block, RefuseCode::forbidden, "a block of no usable job", 0);
   }
   if (block.bytes.size() > hub_.options_.max_block) {
     return refuse(block, RefuseCode::too_large, "block", 0);
@@ -126,6 +129,7 @@ void IngestSession::on(wire::Block&& block) {
     return refuse(block, code, header.error().message(), 0);
   }
 
+  hub_.agents_.stream_arrives(agent_.first, agent_.second, block.stream, block.job, block.end);
   BlockTicket ticket;
   ticket.ticket = take_ticket();
   ticket.bytes = block.bytes.size();

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "common/line/utf8.h"
+#include "common/base/utf8.h"
 
 namespace logarithm::aggregator {
 namespace {

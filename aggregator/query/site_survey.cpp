@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "aggregator/query/match.h"
+#include "common/base/utf8.h"
 #include "common/line/template.h"
-#include "common/line/utf8.h"
 
 namespace logarithm::aggregator {
 

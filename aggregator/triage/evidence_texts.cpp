@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aggregator/query/block_rows.h"
-#include "common/line/utf8.h"
+#include "common/base/utf8.h"
 
 namespace logarithm::aggregator::triage {
 namespace {

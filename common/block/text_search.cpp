@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "common/base/utf8.h"
 #include "common/block/bytes_column.h"
 #include "common/block/facts_section.h"
 #include "common/block/text_section.h"
 #include "common/line/template.h"
-#include "common/line/utf8.h"
 
 namespace logarithm::block {
 namespace {

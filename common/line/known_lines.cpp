@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "common/base/utf8.h"
 #include "common/line/ansi.h"
-#include "common/line/utf8.h"
 
 namespace logarithm {
 

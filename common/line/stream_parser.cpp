@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/utf8.h"
 #include "common/line/ansi.h"
 #include "common/line/event_marks.h"
 #include "common/line/header_fields.h"
@@ -18,7 +19,6 @@
 #include "common/line/redact.h"
 #include "common/line/transport.h"
 #include "common/line/unwrap.h"
-#include "common/line/utf8.h"
 #include "common/line/wrapper_fields.h"
 #include "common/line/wrapper_time.h"
 #include "common/rules/rule_set.h"

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstring>
 
+#include "common/base/utf8.h"
 #include "common/line/hash64.h"
 #include "common/line/mask_widths.h"
-#include "common/line/utf8.h"
 
 namespace logarithm {
 namespace {

@@ -150,6 +150,8 @@ TEST_CASE("Api: case 80, over the deadline is 504, over the cap 503, without a t
   CHECK(f.get(kLines).status == 401);
   CHECK(f.get(kLines, {}, {{"Authorization", "Bearer wrong"}}).status == 401);
   CHECK(f.get(kLines, {}, {{"Authorization", "Bearer secret"}}).status == 200);
+  CHECK(f.get(kLines, {}, {{"Authorization", "bearer secret"}}).status == 200);
+  CHECK(f.get(kLines, {}, {{"Authorization", "secret"}}).status == 401);
   CHECK(f.get("/healthz").status == 200);
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("Router: another method is told which one works") {
   router.add("GET", "/jobs", nothing);
   auto found = router.find("POST", "/jobs");
   REQUIRE(std::holds_alternative<Router::WrongMethod>(found));
-  CHECK(std::get<Router::WrongMethod>(found).allow == "GET");
+  CHECK(std::get<Router::WrongMethod>(found).allow == "GET, HEAD");
 }
 
 }  // namespace logarithm::aggregator

@@ -329,6 +329,27 @@ TEST_CASE("Session: heartbeats are answered with the clock and kept for status")
   CHECK(aggregator.hub.agents().not_captured("default", "run7").size() == 1);
 }
 
+TEST_CASE("Session: a stream is known to be followed from its first block on") {
+  Aggregator aggregator;
+  Peer peer(aggregator);
+  const MadeBlock made = block_at(0);
+  peer.send_block(made);
+  aggregator.settle();
+  auto agents = aggregator.hub.agents().all();
+  REQUIRE(agents.size() == 1);
+  REQUIRE(agents[0].streams.size() == 1);
+  CHECK(agents[0].streams[0].stream == kStream);
+  CHECK(agents[0].streams[0].size == made.block.end);
+  // The end comes behind the block, and nothing of it is left.
+  wire::Closed closed;
+  closed.stream = kStream;
+  closed.job = "run7";
+  peer.send_block(block_at(made.block.end));
+  peer.send(closed);
+  aggregator.settle();
+  CHECK(aggregator.hub.agents().all()[0].streams.empty());
+}
+
 TEST_CASE("Session: case 47, who may read a file that several agents see") {
   Aggregator aggregator;
   Peer a(aggregator, "a"), b(aggregator, "b");

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/utf8.h"
 #include "common/block/block_reader.h"
 #include "common/block/block_writer.h"
 #include "common/line/template.h"
-#include "common/line/utf8.h"
 #include "tests/support/block_tools.h"
 #include "tests/support/random_lines.h"
 

@@ -1,4 +1,4 @@
-#include "common/line/utf8.h"
+#include "common/base/utf8.h"
 
 #include <cstdint>
 #include <cstring>
