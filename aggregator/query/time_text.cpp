@@ -120,12 +120,14 @@ Result<UnixNanos> parse_time(std::string_view text, UnixNanos now) {
   const std::string_view zone = text.substr(at);
   if (zone != "Z" && zone != "z") {
     auto zh = field(zone, 1, 2), zm = field(zone, 4, 2);
-    if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':' || !zh || !zm ||
-        *zh > 23 || *zm > 59) {
+    // A "+" that was not written %2B arrives as a blank.
+    const bool east = zone.starts_with('+') || zone.starts_with(' ');
+    if (zone.size() != 6 || (!east && zone[0] != '-') || zone[3] != ':' || !zh || !zm || *zh > 23 ||
+        *zm > 59) {
       return bad(text);
     }
     const std::int64_t offset = *zh * 3600 + *zm * 60;
-    whole += zone[0] == '+' ? -offset : offset;
+    whole += east ? -offset : offset;
   }
   UnixNanos out = 0;
   if (__builtin_mul_overflow(whole, kSecond, &out) || __builtin_add_overflow(out, nanos, &out)) {

@@ -56,6 +56,10 @@ TEST_CASE("Filters: start and end take RFC 3339, nanoseconds and times before no
   REQUIRE(spec.ok());
   CHECK(spec->start == std::optional<UnixNanos>(now - 900'000'000'000));
   CHECK(to_rfc3339(*spec->end) == "2026-11-30T11:00:00.500000000Z");
+  // The + of a zone, not encoded: a blank for whoever decodes the query.
+  spec = parse_filters({{"end", "2026-11-30T12:00:00 01:00"}}, now, trouble);
+  REQUIRE(spec.ok());
+  CHECK(to_rfc3339(*spec->end) == "2026-11-30T11:00:00.000000000Z");
 }
 
 TEST_CASE("Times: what is printed reads back") {
