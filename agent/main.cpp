@@ -22,6 +22,7 @@ constexpr int kWaitForRoomMs = 5000;
 struct Arguments {
   agent::CommandLine line;
   std::vector<std::string> rule_files;
+  std::string rule_stream;
   bool check_config = false;
 };
 
@@ -69,6 +70,9 @@ int main(int argc, char** argv) {
   CLI::App* rules_command =
       cli.add_subcommand("test-rules", "what rules extract from the lines on standard input");
   rules_command->add_option("RULES", arguments.rule_files, "rule files beside the shipped packs");
+  rules_command->add_option("--stream", arguments.rule_stream,
+                            "the lines are of this stream, like stdout or kernel (default: of any, "
+                            "whatever streams a rule asks for)");
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
@@ -76,7 +80,8 @@ int main(int argc, char** argv) {
   }
   logarithm::init_logging(arguments.line.verbose);
   if (rules_command->parsed()) {
-    return agent::test_rules(arguments.rule_files, std::cin, std::cout, std::cerr);
+    return agent::test_rules(arguments.rule_files, arguments.rule_stream, std::cin, std::cout,
+                             std::cerr);
   }
   if (!arguments.check_config) {
     arguments.line.state_home = variable("XDG_STATE_HOME");

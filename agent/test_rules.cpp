@@ -6,6 +6,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "agent/settings.h"
 #include "common/base/clock.h"
@@ -68,8 +69,8 @@ void print_costs(std::ostream& out, std::vector<RuleCost> costs, std::uint64_t l
 
 }  // namespace
 
-int test_rules(const std::vector<std::string>& files, std::istream& in, std::ostream& out,
-               std::ostream& errors) {
+int test_rules(const std::vector<std::string>& files, const std::string& stream, std::istream& in,
+               std::ostream& out, std::ostream& errors) {
   AgentConfig config;
   config.rules = files;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -78,10 +79,13 @@ int test_rules(const std::vector<std::string>& files, std::istream& in, std::ost
   config::Problems problems;
   RuleSet::Options options;
   options.sample_every = 1;
+  options.any_stream = stream.empty();
   const auto rules = load_rules(config, problems, options);
   errors << config::to_string(problems);
   LongLinePool pool;
-  auto parser = StreamParser::make({}, *rules, pool, 0, "");
+  StreamContext context;
+  context.stream_name = stream;
+  auto parser = StreamParser::make(std::move(context), *rules, pool, 0, "");
   if (!parser.ok()) {
     errors << parser.error().message() << "\n";
     return 1;

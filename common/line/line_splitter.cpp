@@ -142,19 +142,18 @@ void LineSplitter::emit(std::string_view raw, Terminator terminator, bool partia
   release();
 }
 
-void LineSplitter::flush(bool final, UnixNanos at) {
+void LineSplitter::flush(UnixNanos at) {
   if (return_) {
     return_ = false;
     return end_line({}, Terminator::cr, at);
   }
   settle_nuls(at);
-  if (!pending_.empty()) emit(pending_, Terminator::none, !final, at);
-  if (final) glued_ = false;
+  if (!pending_.empty()) emit(pending_, Terminator::none, true, at);
 }
 
 void LineSplitter::skip_to(std::uint64_t offset, std::string_view reason, UnixNanos at) {
   if (offset <= next_read()) return;
-  flush(false, at);
+  flush(at);
   glued_ = false;
   sink_.on_gap({start_, offset, std::string(reason), at});
   start_ = offset;

@@ -84,7 +84,7 @@ class StreamParser {
 
   enum class Flush {
     idle,    // nothing came for a while: the unfinished line leaves flagged `partial`
-    closed,  // the end of the file is final: it leaves as a line without terminator
+    closed,  // … and so it does at the end of the file; what comes later is something new
   };
   virtual void flush(Flush why, UnixNanos observed, ParsedLines& out) = 0;
 

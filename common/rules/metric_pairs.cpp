@@ -39,6 +39,19 @@ bool is_step(std::string_view name) {
 
 bool separates_pairs(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|'; }
 
+// Is what begins at `at` a value (`phase=warm`), so that no key begins there? `:` is one where the
+// pairs are written with it and without blanks (`phase:warm loss:1.5`).
+bool is_value(std::string_view line, std::size_t at, bool colons) {
+  const bool blank = at > 0 && line[at - 1] == ' ';
+  if (blank) --at;
+  if (at == 0) return false;
+  const char sign = line[--at];
+  if (sign != '=' && !(sign == ':' && colons && !blank)) return false;
+  if (at > 0 && line[at - 1] == ' ') --at;
+  // `== train loss 2.5 ==` is a rule, no pair.
+  return at > 0 && (std::isalnum(byte(line[at - 1])) != 0 || line[at - 1] == '_');
+}
+
 // Of what read_duration() may look at behind a number: ` days, 2:03:04.5`.
 std::size_t clock_size(std::string_view behind) {
   std::size_t at = 0;
@@ -61,7 +74,7 @@ bool RuleRun::take_pairs(const Rule& rule) {
     from = pair_[0]->empty() ? end + 1 : end - (separated ? 1 : 0);
     const Text &key = pair_[rule.each_key], &text = pair_[rule.each_value];
     if (!key || !text || taken(*text)) continue;
-    std::string name = metric_name(*key);
+    std::string name = metric_name(key_of_pair(*key));
     if (name.size() > 3 && name.ends_with("_is")) name.resize(name.size() - 3);  // loss is 2.31
     // A key with digits is another one in the next line.
     if (writer_ != nullptr) writer_->watch(*key);
@@ -99,6 +112,18 @@ bool RuleRun::take_pairs(const Rule& rule) {
     any = true;
   }
   return any;
+}
+
+// The key without the value of the pair before it: `phase=warm loss=1.5` has a loss.
+std::string_view RuleRun::key_of_pair(std::string_view key) const {
+  const auto begin = static_cast<std::size_t>(key.data() - body_.data());
+  const auto behind = body_.substr(begin + key.size());
+  const bool colons = behind.size() > 1 && behind[0] == ':' && behind[1] != ' ';
+  if (!is_value(body_, begin, colons)) return key;
+  const std::size_t blank = key.find(' ');
+  // `run:loss:1.5` names what the loss is of.
+  if (blank == std::string_view::npos) return body_[begin - 1] == ':' ? key : std::string_view();
+  return key.substr(blank + 1);
 }
 
 void RuleRun::give_pair(std::string_view text, std::string_view name, bool step,

@@ -48,6 +48,7 @@ class RuleRun {
 
   // metric_pairs.cpp: what `each` finds again and again.
   bool take_pairs(const Rule& rule);
+  std::string_view key_of_pair(std::string_view key) const;
   // Notes what came of a pair.
   void give_pair(std::string_view text, std::string_view name, bool step, const Duration& duration,
                  double scale);

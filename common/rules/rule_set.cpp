@@ -290,6 +290,9 @@ std::shared_ptr<const RuleSet> RuleSet::build(const std::vector<Source>& sources
       }
     }
   }
+  if (options.any_stream) {
+    for (Rule& rule : all) rule.streams.clear();
+  }
   return std::make_shared<CompiledRules>(std::move(all), options);
 }
 

@@ -69,6 +69,7 @@ class RuleSet {
   };
   struct Options {
     std::uint32_t sample_every = 512;  // of so many lines one is timed for costs(); a power of two
+    bool any_stream = false;           // rules of certain streams look at all of them: to try rules
   };
   // Later sources override earlier rules by name. Bad rules are left out and reported.
   static std::shared_ptr<const RuleSet> build(const std::vector<Source>& sources,

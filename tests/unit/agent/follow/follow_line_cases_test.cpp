@@ -307,7 +307,7 @@ TEST_CASE(
   CHECK(f.texts().size() == 11);
   REQUIRE(f.streams()[0]->checkpoint.closed);
   CHECK(f.streams()[0]->checkpoint.close_reason == "exited");
-  CHECK(!f.streams()[0]->lines.back().has(line_flag::partial));
+  CHECK(f.streams()[0]->lines.back().has(line_flag::partial));  // case 24
   f.append("stdout", "again\n");
   f.run();
   CHECK(f.texts().size() == 11);

@@ -36,7 +36,7 @@ struct Fixture {
 TEST_CASE("Line splitter: every kind of end is a terminator with its place") {
   Fixture f;
   f.splitter.feed("a\nb\r\nc\rd", 1);
-  f.splitter.flush(true, 1);
+  f.splitter.flush(1);
 
   REQUIRE(f.out.pieces.size() == 4);
   CHECK(f.out.pieces[0].terminator == Terminator::lf);
@@ -44,7 +44,7 @@ TEST_CASE("Line splitter: every kind of end is a terminator with its place") {
   CHECK(f.out.pieces[2].terminator == Terminator::cr);
   CHECK(f.out.pieces[3].terminator == Terminator::none);
   CHECK(f.out.pieces[3].offset == 7);
-  CHECK_FALSE(f.out.pieces[3].partial);
+  CHECK(f.out.pieces[3].partial);
   CHECK(f.splitter.position() == 8);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("Line splitter: a return at the end of a feed waits for the next byte"
   REQUIRE(f.out.pieces.size() == 2);
   CHECK(f.out.pieces[1].terminator == Terminator::cr);
   f.splitter.feed("\r", 1);
-  f.splitter.flush(false, 1);
+  f.splitter.flush(1);
   REQUIRE(f.out.pieces.size() == 3);
   CHECK(f.out.pieces[2].raw == "c");
   CHECK(f.splitter.next_read() == f.splitter.position());
@@ -70,8 +70,8 @@ TEST_CASE("Line splitter: a return at the end of a feed waits for the next byte"
 TEST_CASE("Line splitter: case 24: an unfinished line leaves, and its late bytes are glued to it") {
   Fixture f;
   f.splitter.feed("a\nb", 1);
-  f.splitter.flush(false, 1);
-  f.splitter.flush(false, 1);
+  f.splitter.flush(1);
+  f.splitter.flush(1);
   REQUIRE(f.out.pieces.size() == 2);
   CHECK(f.out.pieces[1].partial);
   f.splitter.feed("c\nd\n", 1);
@@ -157,7 +157,7 @@ TEST_CASE("Line splitter: case 33: a few NULs are bytes of their line, anywhere 
   f.splitter.feed(text.substr(4), 1);
   f.splitter.feed("\nc\n", 1);
   f.splitter.feed(std::string(3, '\0'), 1);
-  f.splitter.flush(true, 1);
+  f.splitter.flush(1);
 
   REQUIRE(f.out.pieces.size() == 3);
   CHECK(f.out.pieces[0].raw == text);

@@ -78,6 +78,31 @@ TEST_CASE("Shipped rules: progress lines give iteration and metrics") {
   }
 }
 
+TEST_CASE("Shipped rules: the value of one pair is no part of the next one's key") {
+  struct Case {
+    const char* body;
+    const char* keys;
+  };
+  const Case cases[] = {
+      {"step 5 phase=warm loss=1.5", "step loss"},
+      {"epoch=1 mode=train loss=0.5 lr=0.1", "epoch loss lr"},
+      {"iter 7 rank=3 host=n1 loss=0.25", "rank iter loss"},
+      {"step 13 status=ok grad_norm=2 loss=3", "step grad_norm loss"},
+      {"step = 5 mode = train loss = 0.5", "step loss"},
+      {"step:5 phase:warm loss:1.5", "step loss"},
+      {"step 8 phase=\"warm\" loss=1.5", "step loss"},
+      {"iter 3 device=cuda:0 loss=3", "iter loss"},
+      // Keys of several words, and what they are of.
+      {"step 7: == train loss 2.5 ==", "step train_loss"},
+      {"epoch 3 step 4 run:loss:1.5", "epoch step loss"},
+      {"iteration 7 train loss 0.5 | lm loss: 3", "train_loss lm_loss"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.body);
+    CHECK(meta_keys(extract(one.body)) == one.keys);
+  }
+}
+
 TEST_CASE("Shipped rules: ordinary lines give nothing") {
   for (const char* body :
        {"ranks 2 of 4 groups, pid 9693", "iteration: 0", "num_parameter_tensors: 4", "done", "",
