@@ -141,7 +141,6 @@ class Follower {
   bool must_ask(const Tail& tail) const;
   std::optional<wire::StreamState> stored_state(Tail& tail, Claim claim);
   void forget_answer(Tail& tail);
-  void keep_writer(StreamAttributes& ours, const StreamAttributes& stored) const;
   void take_known_facts(Tail& tail, const StreamCheckpoint& newest);
   enum class CopyState { no, wait };
   CopyState copy_state(BlockingToken& token, Tail& tail);

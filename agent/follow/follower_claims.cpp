@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kRenew{60};       // for what is read here
 // Hundreds of agents may see thousands of files, so none asks more often than eight times a second
 // on average. The aggregator forgets a claim after half an hour.
 constexpr std::chrono::milliseconds kEach{125};
-constexpr std::chrono::minutes kLongestPeriod{10};
+constexpr std::chrono::minutes kLongest{10};
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Claim Follower::claim_of(const Tail& tail) const {
 
 MonotonicTime::duration Follower::paced(MonotonicTime::duration period) const {
   const MonotonicTime::duration all = kEach * claimed_;
-  return std::clamp<MonotonicTime::duration>(all, period, kLongestPeriod);
+  return std::clamp<MonotonicTime::duration>(all, period, kLongest);
 }
 
 Status Follower::resolve_claimed(BlockingToken& token, Tail& tail, Claim claim) {
@@ -77,7 +77,6 @@ void Follower::leave(Tail& tail, MonotonicTime::duration how_long) {
   forget_answer(tail);
   tail.state = Tail::State::elsewhere;
   tail.file.close();
-  tail.file.begin_generation(now_);  // what happens to it meanwhile is for others to see
   tail.original.reset();
   tail.ask_at = now_ + how_long;
 }

@@ -105,9 +105,7 @@ bool Follower::waits_for_scan(BlockingToken& token, Tail& tail) {
       std::any_of(tail.targets.begin(), tail.targets.end(),
                   [&](const Target* target) { return has_living_writer(target->facts); });
   const StreamAttributes& attributes = tail.writer->attributes();
-  const bool of_this_host = attributes.host == tail.host;
-  const bool ended = !(attributes.process.empty() && attributes.run_of.empty()) && !has_writer &&
-                     of_this_host;  // of others no scan tells anything
+  const bool ended = !(attributes.process.empty() && attributes.run_of.empty()) && !has_writer;
   if (options_.once || tail.imported || tail.targets.empty() || !ended || !tail.file.is_open()) {
     tail.scan.reset();
     return false;

@@ -107,16 +107,6 @@ void Follower::take_known_facts(Tail& tail, const StreamCheckpoint& newest) {
   tail.paths = std::move(paths);
 }
 
-// Facts that are not known here stay what they were, as in update_attributes().
-void Follower::keep_writer(StreamAttributes& ours, const StreamAttributes& stored) const {
-  const bool known = !ours.process.empty() || !ours.run_of.empty();
-  const bool there = !stored.process.empty() || !stored.run_of.empty();
-  if (known || !there || ours.job != stored.job) return;
-  StreamAttributes kept = stored;
-  kept.paths = std::move(ours.paths);
-  ours = std::move(kept);
-}
-
 Status Follower::resume_known(BlockingToken& token, Tail& tail) {
   std::map<std::uint32_t, StreamCheckpoint>& generations = known_[tail.base];
   const FileFacts facts = tail.file.facts();
@@ -183,12 +173,8 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
   const StoredChoice& stored = **choice;
   StreamCheckpoint checkpoint;
   checkpoint.stream = {tail.base, stored.generation.generation};
-  // This part gets a version of its own. Who wrote the file may be known to others only: its
-  // process ran on another host, or ended before we were started without our state.
   checkpoint.attributes = wanted_attributes(tail);
-  if (stored.generation.attributes && !tail.imported) {
-    keep_writer(checkpoint.attributes, *stored.generation.attributes);
-  }
+  // The stored versions are not told, so this part gets one of its own.
   checkpoint.attributes.version = std::max(stored.generation.last_version + 1, tail.least_version);
   checkpoint.attributes.from = stored.position;
   checkpoint.position = stored.position;

@@ -221,10 +221,9 @@ Result<std::vector<StoredGeneration>> JobStore::stored(BlockingToken& token, Str
       generation.closed = generation.closed || stream->closed;
       LGR_TRY(const std::vector<Range> gaps, part->gaps(token, *stream));
       generation.lost.insert(generation.lost.end(), gaps.begin(), gaps.end());
-      LGR_TRY(std::vector<wire::StreamInfo> infos, part->stream_infos(token, id));
-      if (!infos.empty() && infos.back().attributes.version >= generation.last_version) {
-        generation.attributes = std::move(infos.back().attributes);
-        generation.last_version = generation.attributes->version;
+      if (!stream->versions.empty()) {
+        generation.last_version =
+            std::max(generation.last_version, stream->versions.rbegin()->first);
       }
     }
   }

@@ -29,10 +29,7 @@ StoredGeneration as_generation(const RetainedStream& stream) {
   out.ranges = stream.ranges;
   out.tail_crc = stream.tail_crc;
   out.closed = stream.closed.has_value();
-  if (!stream.versions.empty()) {
-    out.attributes = stream.versions.back();
-    out.last_version = out.attributes->version;
-  }
+  if (!stream.versions.empty()) out.last_version = stream.versions.back().version;
   return out;
 }
 

@@ -163,7 +163,6 @@ void to_json(json& out, const StoredGeneration& generation) {
   out["tail_crc"] = generation.tail_crc;
   out["closed"] = generation.closed;
   out["last_version"] = generation.last_version;
-  put(out, "attributes", generation.attributes);
   if (!generation.lost.empty()) out["lost"] = pairs(generation.lost);
 }
 
@@ -186,9 +185,6 @@ void from_json(const json& in, StoredGeneration& generation) {
   read(in, "tail_crc", generation.tail_crc);
   read(in, "closed", generation.closed);
   read(in, "last_version", generation.last_version);
-  if (const auto newest = in.find("attributes"); newest != in.end()) {
-    generation.attributes = newest->get<StreamAttributes>();
-  }
 }
 
 std::string to_hex(std::string_view bytes) {

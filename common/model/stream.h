@@ -56,9 +56,8 @@ struct StoredGeneration {
   std::vector<Range> ranges;   // stored, merged, ascending
   std::uint32_t tail_crc = 0;  // CRC32C of the min(256, end) source bytes before the last end
   bool closed = false;
-  std::uint32_t last_version = 0;              // the newest attribute version
-  std::optional<StreamAttributes> attributes;  // … and what it says
-  std::vector<Range> lost;  // not stored, and known to be missing (gaps with an end)
+  std::uint32_t last_version = 0;  // the newest attribute version
+  std::vector<Range> lost;         // not stored, and known to be missing (gaps with an end)
   bool operator==(const StoredGeneration&) const = default;
 };
 

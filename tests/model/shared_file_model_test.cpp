@@ -360,32 +360,24 @@ class SharedFileModel {
   // Only what is stored may be taken away: how much of the rest is lost is another test's claim.
   void truncate() {
     if (next_ == 0) return;
-    // Others may sleep through it, and through more than one.
-    Host& awake = *hosts_[pick(hosts_.size())];
-    awake.up = true;
-    awake.connect(true);
-    pass_time();
-    if (store_.lines().size() != static_cast<std::size_t>(next_)) return;
+    settle();
     std::filesystem::resize_file(dir_.file("rank-0.log"), 0);
     trace_ += " truncate";
     step();
     clock_.advance(milliseconds(300));
   }
   void settle() {
+    if (half_) write(true);
     for (auto& host : hosts_) {
       host->up = true;
       host->connect(true);
     }
-    pass_time();
-    trace_ += " settled";
-  }
-  void pass_time() {
-    if (half_) write(true);
     // Until the lease of one that fell silent is another's, and that is known to all.
     for (int i = 0; i < 120; ++i) {
       step();
       clock_.advance(seconds(2));
     }
+    trace_ += " settled";
   }
   void step() {
     for (std::size_t i = 0; i < hosts_.size(); ++i) {

@@ -27,7 +27,7 @@ inline std::vector<wire::Frame> sample_frames() {
                          std::string("step \x01 \0\xFF", 9)};
   const TemplateDef prefix{1, TemplateKind::prefix, 1, ""};
   const StoredGeneration generation{
-      1, std::string("\0\xFFx", 3), {{0, 5}, {7, huge}}, 9, true, 3, attributes, {{5, 7}}};
+      1, std::string("\0\xFFx", 3), {{0, 5}, {7, huge}}, 9, true, 3, {{5, 7}}};
   return {
       Hello{1, "agent", "host", "0.1.0", 1, "secret", true},
       StreamOpen{stream.base, "job", true, true},

@@ -115,7 +115,6 @@ class MemoryLog final : public StreamLog {
       one.tail_crc = stream.blocks.back().tail_crc;
       one.closed = stream.checkpoint.closed;
       one.last_version = stream.checkpoint.attributes.version;
-      one.attributes = stream.checkpoint.attributes;
       out.push_back(one);
     }
     return out;

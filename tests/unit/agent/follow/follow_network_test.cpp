@@ -121,48 +121,6 @@ TEST_CASE("case 47: a network file is read by the agent that may, local ones ask
     CHECK(f.streams()[0]->checkpoint.attributes.version == 1);
     CHECK(f.log.forgotten.empty());
   }
-  SUBCASE("whose process wrote it stays known when the agent of another host goes on") {
-    FollowTarget target = f.target("rank-0.log");
-    target.host = "node2";
-    f.oracle.live = &f.log;
-    StoredGeneration stored;
-    stored.ranges = {{0, numbered(0, 2).size()}};
-    stored.head = numbered(0, 2);
-    stored.tail_crc = crc32c(numbered(0, 2));
-    stored.last_version = 3;
-    stored.attributes.emplace();
-    stored.attributes->version = 3;
-    stored.attributes->job = target.job;
-    stored.attributes->process = "node1/7/1";
-    stored.attributes->host = "node1";
-    stored.attributes->rank = 5;
-    stored.attributes->rank_source = "RANK";
-    stored.attributes->name = "stdout";
-    SUBCASE("of the same job") {}
-    SUBCASE("but not of another job") { stored.attributes->job = "other"; }
-    SUBCASE("nor when a process of this host writes it now") { target.process = "node2/9/9"; }
-    const bool kept = stored.attributes->job == target.job && target.process.empty();
-    // Known by its base only once it is found.
-    f.oracle.connected = false;
-    f.follower().set_targets({target});
-    for (int i = 0; i < 4; ++i) f.run(seconds(2));
-    REQUIRE(f.oracle.bases.size() == 1);
-    f.oracle.stored[*f.oracle.bases.begin()] = {stored};
-    f.oracle.connected = true;
-    f.run();
-    REQUIRE(f.log.streams.size() == 1);
-    const StreamAttributes& now = f.log.streams.begin()->second.checkpoint.attributes;
-    CHECK(now.version == 4);
-    CHECK(now.process == (kept ? "node1/7/1" : target.process));
-    CHECK(now.rank == (kept ? std::optional(5) : std::nullopt));
-    CHECK(now.host == (kept ? "node1" : "node2"));
-    CHECK(f.log.streams.begin()->second.lines.size() == 3);
-    f.log.problems.clear();            // it does not begin at 0
-    f.append("rank-0.log", "more\n");  // at once: no scan of this host tells more of node1
-    f.run();
-    CHECK(f.log.streams.begin()->second.lines.size() == 4);
-    f.log.problems.clear();
-  }
   SUBCASE("an agent that is started again asks before it goes on") {
     f.glob("rank");
     for (int i = 0; i < 4; ++i) f.run(seconds(2));

@@ -41,9 +41,6 @@ TEST_CASE("Storage: stored() tells ranges, head, tail and versions, also after a
     CHECK(stored[0].ranges == std::vector<Range>{{0, lines.back().end()}});
     CHECK(stored[0].tail_crc == lines.back().end());
     CHECK(stored[0].last_version == 3);
-    REQUIRE(stored[0].attributes);
-    CHECK(stored[0].attributes->version == 3);
-    CHECK(stored[0].attributes->job == "run7");
     CHECK_FALSE(stored[0].closed);
     store.open();
   }

@@ -83,7 +83,6 @@ TEST_CASE("ModelJson: every member comes back, absent ones stay absent") {
                                     0xFFFFFFFFu,
                                     true,
                                     9,
-                                    attributes,
                                     {{10, 12}}};
   CHECK(through_text(generation) == generation);
   CHECK(through_text(StoredGeneration{}) == StoredGeneration{});
