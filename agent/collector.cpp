@@ -163,7 +163,6 @@ void Collector::publish() {
     stats_.kernel_overwritten = kernel_->stats().overwritten;
   }
   stats_.waiting = follower_.waiting();
-  stats_.left_to_others = follower_.left_to_others();
   stats_.not_captured = not_captured_.size();
 }
 

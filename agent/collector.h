@@ -20,8 +20,7 @@ namespace logarithm::agent {
 
 // What other threads may know of the collector.
 struct CollectorStats {
-  std::atomic<std::uint64_t> lines{0}, bytes{0}, lag_bytes{0}, streams{0}, waiting{0},
-      left_to_others{0};
+  std::atomic<std::uint64_t> lines{0}, bytes{0}, lag_bytes{0}, streams{0}, waiting{0};
   std::atomic<std::uint64_t> gaps{0}, abandoned{0}, encode_errors{0}, paused{0}, scans{0};
   std::atomic<std::uint64_t> write_retries{0};  // turns that the spool refused, no_space excepted
   std::atomic<std::uint64_t> targets{0}, not_captured{0};  // files to follow, and what is none

@@ -29,7 +29,6 @@ std::string metrics_text(const CollectorStats& collector, const SpoolStats& spoo
   put(out, "streams", "gauge", collector.streams);
   put(out, "lag_bytes", "gauge", collector.lag_bytes);
   put(out, "waiting_files", "gauge", collector.waiting);
-  put(out, "files_of_other_agents", "gauge", collector.left_to_others);
   put(out, "not_captured", "gauge", collector.not_captured);
   put(out, "rule_problems", "gauge", collector.rule_problems);
   put(out, "kernel_records_total", "counter", collector.kernel_records);

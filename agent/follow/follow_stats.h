@@ -23,7 +23,6 @@ struct FollowStats {
   std::uint64_t store_losses = 0;      // streams of which the aggregator lost acknowledged bytes
   std::uint64_t store_lost_bytes = 0;  // … and how many those were
   std::uint64_t refilled_bytes = 0;    // of them read again
-  std::uint64_t handed_over = 0;       // files that were read here, and are another agent's now
 };
 
 }  // namespace logarithm::agent

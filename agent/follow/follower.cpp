@@ -106,7 +106,6 @@ Result<StepReport> Follower::turn(BlockingToken& token, bool look_at_all) {
   if (!stalled_) LGR_CHECK(swallow_no_space(commit_all(token, !look_at_all)));
   report.more = open_writers_.step(token, now_) || report.more;
   audit();
-  if (!stalled_) LGR_CHECK(swallow_no_space(renew_claims(token)));
   if (!stalled_) LGR_CHECK(swallow_no_space(run_refills(token, report)));
   if (all || writes_.is_flooded()) count_ahead(token);
   end_round();
@@ -193,12 +192,6 @@ std::vector<wire::StreamLag> Follower::lag() const {
     lag.size = std::max(tail->file.known_size(), tail->writer->next_read());
     lag.offset = tail->writer->spooled();
     out.push_back(std::move(lag));
-  }
-  // How far others go is theirs to tell.
-  for (const auto& [stream, left] : set_aside_) {
-    const auto tail = tails_.find(stream.base);
-    if (tail != tails_.end() && tail->second->state == Tail::State::live) continue;
-    out.push_back(wire::StreamLag{stream, left.job, left.position, left.position});
   }
   return out;
 }

@@ -107,8 +107,6 @@ class Follower {
   std::vector<MappedProcess> take_mapped() { return std::exchange(mapped_, {}); }
   // Files that wait unread for the aggregator's answer or for the decision about a copy.
   std::size_t waiting() const;
-  // Files of network file systems that another agent reads.
-  std::size_t left_to_others() const;
 
  private:
   struct Tail;
@@ -139,9 +137,6 @@ class Follower {
   Status resume_stored(BlockingToken& token, Tail& tail, const wire::StreamState& state);
   Status start_generation(BlockingToken& token, Tail& tail);
   bool must_ask(const Tail& tail) const;
-  std::optional<wire::StreamState> stored_state(Tail& tail, Claim claim);
-  void forget_answer(Tail& tail);
-  void take_known_facts(Tail& tail, const StreamCheckpoint& newest);
   enum class CopyState { no, wait };
   CopyState copy_state(BlockingToken& token, Tail& tail);
   // After state loss: `no` when it is certain that no original's stored generation is in this file.
@@ -159,18 +154,6 @@ class Follower {
   void take_copy(const StreamBase& copy);
   void remember(const StreamCheckpoint& checkpoint);
   const StreamCheckpoint* newest_known(const StreamBase& base) const;
-
-  // follower_claims.cpp: files that several agents see
-  Claim claim_of(const Tail& tail) const;
-  MonotonicTime::duration paced(MonotonicTime::duration period) const;
-  Status resolve_claimed(BlockingToken& token, Tail& tail, Claim claim);
-  bool is_behind(const StreamBase& base, const wire::StreamState& state) const;
-  void leave(Tail& tail, MonotonicTime::duration how_long);
-  void set_aside(Tail& tail);
-  Status hand_over(BlockingToken& token, Tail& tail);
-  void renew(Tail& tail, Claim claim);
-  Status renew_claims(BlockingToken& token);
-  Status forget_set_aside(BlockingToken& token);
 
   // follower_closely.cpp: a rotation may be under way
   struct Closely {
@@ -248,13 +231,6 @@ class Follower {
   std::deque<std::unique_ptr<EndingStream>> endings_;
   std::map<StreamBase, std::map<std::uint32_t, StreamCheckpoint>>
       known_;  // not live: newest of each
-  // Read here once, and by another agent now: until all of it is acknowledged.
-  struct SetAside {
-    std::string job;
-    std::uint64_t position = 0;
-  };
-  std::map<StreamId, SetAside> set_aside_;
-  std::size_t claimed_ = 0;  // tails with an `ask_at`, as of the last renew_claims()
   Audit audit_;
   std::deque<std::unique_ptr<Refill>> refills_;
   bool store_lost_ = false;

@@ -52,8 +52,6 @@ Follower::CopyState Follower::copy_state(BlockingToken& token, Tail& tail) {
       if (ending->stream().base == original->base) return CopyState::wait;
     }
     if (original->state == Tail::State::asking) return CopyState::wait;
-    // Who reads it knows its copies.
-    if (original->state == Tail::State::elsewhere) return CopyState::wait;
     if (original->state == Tail::State::fresh && original->file.is_open() &&
         original->file.look(token, 0, now_, wall_) != FileChange::none) {
       return CopyState::wait;
@@ -149,7 +147,6 @@ void Follower::take_copy(const StreamBase& copy) {
   copies_.insert(copy);
   const auto tail = tails_.find(copy);
   if (tail == tails_.end()) return;
-  forget_answer(*tail->second);
   tail->second->state = Tail::State::copy;
   tail->second->original.reset();
   tail->second->file.close();
@@ -160,10 +157,7 @@ void Follower::take_copy(const StreamBase& copy) {
 Follower::StoredCopy Follower::stored_copy(BlockingToken& token, Tail& tail) {
   for (Tail* original : originals_of(tail)) {
     const std::string job = wanted_attributes(*original).job;
-    if (original->asked_of.empty()) {
-      oracle_.ask(original->base, job, claim_of(*original));
-      original->asked_of = job;
-    }
+    if (!std::exchange(original->asked, true)) oracle_.ask(original->base, job);
     const std::optional<wire::StreamState> state = oracle_.answer(original->base, job);
     if (!state) return StoredCopy::wait;
     for (const StoredGeneration& generation : state->generations) {

@@ -184,7 +184,6 @@ Status Follower::read_round(BlockingToken& token, StepReport& report) {
     }
   }
   for (const StreamBase& base : gone) {
-    forget_answer(*tails_[base]);
     stop_counting(*tails_[base]);
     tails_.erase(base);
   }

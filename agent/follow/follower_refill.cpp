@@ -81,21 +81,13 @@ void Follower::ask_stored(const StreamBase& base) {
     for (const auto& [generation, checkpoint] : known->second) note(checkpoint);
   }
   if (question.streams.empty()) return;
-  // Who reads a file that others see, too, claims it again with this; a question that is open
-  // stays what it is.
-  Claim claim = Claim::none;
-  if (const auto tail = tails_.find(base); tail != tails_.end()) {
-    if (tail->second->state == Tail::State::live) claim = claim_of(*tail->second);
-    if (!tail->second->asked_of.empty()) claim = tail->second->asked_as;
-  }
-  for (const std::string& job : question.jobs) oracle_.ask(base, job, claim);
+  for (const std::string& job : question.jobs) oracle_.ask(base, job);
   audit_.asked.push_back(std::move(question));
 }
 
 void Follower::drop_question(const Audit::Question& question) {
   const auto tail = tails_.find(question.base);
-  if (tail != tails_.end() && !tail->second->asked_of.empty())
-    return;  // others look at that answer
+  if (tail != tails_.end() && tail->second->asked) return;  // others look at that answer
   for (const std::string& job : question.jobs) oracle_.drop(question.base, job);
 }
 
@@ -106,16 +98,10 @@ bool Follower::compared(const Audit::Question& question) {
     if (!state) return false;
     states.push_back(std::move(*state));
   }
-  bool elsewhere = false;  // another agent reads this file now, and looks after what is stored
+  bool elsewhere = false;  // another agent sends this file now
   for (const wire::StreamState& state : states) elsewhere = elsewhere || state.leased_elsewhere;
   drop_question(question);
-  if (elsewhere) {
-    const auto tail = tails_.find(question.base);
-    if (tail != tails_.end() && tail->second->state == Tail::State::live) {
-      tail->second->given_away = true;
-    }
-    return true;
-  }
+  if (elsewhere) return true;
   for (const Audit::Stream& stream : question.streams) {
     std::vector<Range> there;
     bool closed = false;

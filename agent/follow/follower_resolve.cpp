@@ -29,7 +29,6 @@ bool Follower::must_ask(const Tail& tail) const {
 
 Status Follower::resolve(BlockingToken& token, Tail& tail) {
   if (copies_.contains(tail.base)) {
-    forget_answer(tail);
     tail.state = Tail::State::copy;
     tail.file.close();
     return {};
@@ -39,10 +38,7 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
   if (tail.starts_next) {
     return tail.file.facts().size == 0 ? Status() : start_generation(token, tail);
   }
-  const Claim claim = claim_of(tail);
-  if (newest_known(tail.base) != nullptr) {
-    return claim == Claim::none ? resume_known(token, tail) : resolve_claimed(token, tail, claim);
-  }
+  if (newest_known(tail.base) != nullptr) return resume_known(token, tail);
   if (tail.file.facts().size == 0) return {};  // no stream before the first byte
   if (wanted_attributes(tail).job.empty())
     return {};  // found by itself, and nothing known after all
@@ -51,27 +47,13 @@ Status Follower::resolve(BlockingToken& token, Tail& tail) {
     tail.no_copy = true;
     tail.original.reset();
   }
-  if (claim != Claim::none) return resolve_claimed(token, tail, claim);
   if (!must_ask(tail)) return start_generation(token, tail);
-  const std::optional<wire::StreamState> state = stored_state(tail, claim);
-  return state ? resume_stored(token, tail, *state) : Status();
-}
-
-// Asks for it, once; nullopt while there is no answer. forget_answer(): it was used.
-std::optional<wire::StreamState> Follower::stored_state(Tail& tail, Claim claim) {
   const std::string job = wanted_attributes(tail).job;
-  if (tail.asked_of.empty()) {
-    oracle_.ask(tail.base, job, claim);
-    tail.asked_of = job;
-    tail.asked_as = claim;
-  }
+  if (!std::exchange(tail.asked, true)) oracle_.ask(tail.base, job);
   tail.state = Tail::State::asking;
-  return oracle_.answer(tail.base, tail.asked_of);
-}
-
-void Follower::forget_answer(Tail& tail) {
-  if (!tail.asked_of.empty()) oracle_.drop(tail.base, std::exchange(tail.asked_of, {}));
-  if (tail.state == Tail::State::asking) tail.state = Tail::State::fresh;
+  const std::optional<wire::StreamState> state = oracle_.answer(tail.base, job);
+  if (!state || state->leased_elsewhere) return {};
+  return resume_stored(token, tail, *state);
 }
 
 Status Follower::start_generation(BlockingToken& token, Tail& tail) {
@@ -83,28 +65,11 @@ Status Follower::start_generation(BlockingToken& token, Tail& tail) {
   LGR_TRY(tail.writer, StreamWriter::start(parts_, std::move(checkpoint), PrefixDigest(), context));
   tail.writer->source().copies = tail.copies;
   tail.file.begin_generation(now_);
-  forget_answer(tail);
   tail.starts_next = false;
   tail.state = Tail::State::live;
   tail.changed = true;
   if (!tail.copies.empty()) start_counting(token, tail);
   return {};
-}
-
-void Follower::take_known_facts(Tail& tail, const StreamCheckpoint& newest) {
-  if (tail.targets.empty()) {
-    tail.last_attributes = newest.attributes;
-    tail.last_attributes.version = 0;
-    tail.last_attributes.from = 0;
-  }
-  tail.copies = parse_source_state(newest.source).copies;
-  // Earlier names first: a copy is named after the one that the file had when it was copied.
-  Names paths = newest.attributes.paths;
-  for (const std::string& path : tail.paths) {
-    std::erase(paths, path);
-    paths.push_back(path);
-  }
-  tail.paths = std::move(paths);
 }
 
 Status Follower::resume_known(BlockingToken& token, Tail& tail) {
@@ -124,7 +89,19 @@ Status Follower::resume_known(BlockingToken& token, Tail& tail) {
     }
   }
   const StreamCheckpoint& newest = generations.rbegin()->second;
-  take_known_facts(tail, newest);
+  if (tail.targets.empty()) {
+    tail.last_attributes = newest.attributes;
+    tail.last_attributes.version = 0;
+    tail.last_attributes.from = 0;
+  }
+  tail.copies = parse_source_state(newest.source).copies;
+  // Earlier names first: a copy is named after the one that the file had when it was copied.
+  Names paths = newest.attributes.paths;
+  for (const std::string& path : tail.paths) {
+    std::erase(paths, path);
+    paths.push_back(path);
+  }
+  tail.paths = std::move(paths);
   if (chosen == nullptr) {
     tail.generation = newest.stream.generation + 1;
     tail.predecessor = newest.stream.generation;
@@ -175,7 +152,7 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
   checkpoint.stream = {tail.base, stored.generation.generation};
   checkpoint.attributes = wanted_attributes(tail);
   // The stored versions are not told, so this part gets one of its own.
-  checkpoint.attributes.version = std::max(stored.generation.last_version + 1, tail.least_version);
+  checkpoint.attributes.version = stored.generation.last_version + 1;
   checkpoint.attributes.from = stored.position;
   checkpoint.position = stored.position;
   // A secret may go on behind the head.
@@ -191,7 +168,6 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
   if (stored.generation.closed && stored.position == tail.file.facts().size) {
     checkpoint.closed = true;
     remember(checkpoint);
-    forget_answer(tail);
     tail.state = Tail::State::closed;
     tail.closed_at_size = stored.position;
     return {};
@@ -202,7 +178,6 @@ Status Follower::resume_stored(BlockingToken& token, Tail& tail, const wire::Str
       resume_writer(token, parts_, tail.file.file(), std::move(checkpoint), context, observed);
   if (!writer.ok()) return {};
   tail.writer = std::move(*writer);
-  forget_answer(tail);
   tail.state = Tail::State::live;
   tail.changed = true;
   return {};

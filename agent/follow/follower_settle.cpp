@@ -108,7 +108,6 @@ Status Follower::close_tail(BlockingToken& token, Tail& tail, const std::string&
   tail.writer.reset();
   stop_counting(tail);
   tail.file.close();
-  forget_answer(tail);
   tail.state = Tail::State::closed;
   return {};
 }
@@ -158,7 +157,6 @@ Status Follower::forget_old(BlockingToken& token) {
              return attributes.process == process || attributes.run_of == process;
            });
   });
-  LGR_CHECK(forget_set_aside(token));
   const UnixNanos before = wall_ - std::chrono::nanoseconds(options_.forget_after).count();
   for (auto it = known_.begin(); it != known_.end();) {
     auto& [base, generations] = *it;

@@ -99,7 +99,6 @@ void Follower::look_at_targets(BlockingToken& token, bool all) {
 
 void Follower::look_at_target(BlockingToken& token, Target& target) {
   target.looked = true;
-  if (target.tail != nullptr && target.tail->state == Tail::State::elsewhere) return;
   std::string path = target.facts.open_path.empty() ? target.facts.path : target.facts.open_path;
   Result<FileFacts> found = fs_.stat(token, path);
   if (!found.ok() && path != target.facts.path) {

@@ -14,12 +14,11 @@ namespace logarithm::agent {
 // One followed file (inode): at most one reader, whatever its names. Private to the follower.
 struct Follower::Tail {
   enum class State {
-    fresh,      // not decided yet: empty, or not looked at
-    copy,       // a copytruncate copy: its bytes belong to another stream, never read
-    asking,     // waits unread for the aggregator's answer
-    elsewhere,  // another agent reads it; asked for again at `ask_at`
-    live,       // `writer` is there
-    closed,     // ended; opened again when it grows
+    fresh,   // not decided yet: empty, or not looked at
+    copy,    // a copytruncate copy: its bytes belong to another stream, never read
+    asking,  // waits unread for the aggregator's answer
+    live,    // `writer` is there
+    closed,  // ended; opened again when it grows
   };
 
   Tail(StreamBase b, TailedFile f) : base(b), file(std::move(f)) {}
@@ -51,13 +50,7 @@ struct Follower::Tail {
   std::uint64_t read_turn = 0;  // the turn of the last look at a live one
   bool at_end = false;          // nothing to read as of the last look
   bool is_slow = false;         // it has so few lines that it is not looked at in each turn
-  std::string asked_of;         // the job of the question that waits for its answer, or for its use
-  // Of a file that several agents may see: when to ask for it (again), as what that was done last,
-  // and whether the answer for one that is read here was that it is another's now.
-  std::optional<MonotonicTime> ask_at;
-  Claim asked_as = Claim::none;
-  bool given_away = false;
-  std::uint32_t least_version = 0;    // of attributes, when it is read here again
+  bool asked = false;
   std::optional<std::uint64_t> scan;  // unread bytes wait until more scans were made than this
   MonotonicTime scan_since;
   bool shared = false;        // several processes of different ranks wrote this version

@@ -19,7 +19,7 @@ void KernelRefill::ask(const StreamCheckpoint& checkpoint) {
   Asked asked{checkpoint, {}};
   asked.believed = without({{0, checkpoint.position}}, log_.kept(checkpoint.stream).waiting);
   if (asked.believed.empty() && !checkpoint.closed) return;
-  oracle_.ask(checkpoint.stream.base, checkpoint.attributes.job, Claim::none);
+  oracle_.ask(checkpoint.stream.base, checkpoint.attributes.job);
   asked_.push_back(std::move(asked));
 }
 

@@ -78,16 +78,12 @@ class StreamLog : public BlockLog {
   virtual UnixNanos created_at() const = 0;
 };
 
-// What a question says of a file that several agents may see: that is read by one of them, and by
-// one on the host of its writer before others.
-enum class Claim : std::uint8_t { none, reader, writer };
-
 // The aggregator's knowledge about streams.
 class StreamOracle {
  public:
   virtual ~StreamOracle() = default;
   // Asks (again after a reconnect) for what is stored of a base; the answer arrives at answer().
-  virtual void ask(const StreamBase& base, const std::string& job, Claim claim) = 0;
+  virtual void ask(const StreamBase& base, const std::string& job) = 0;
   // The newest answer since ask(); nullopt while there is none.
   virtual std::optional<wire::StreamState> answer(const StreamBase& base,
                                                   const std::string& job) = 0;

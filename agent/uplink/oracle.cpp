@@ -4,11 +4,12 @@
 
 namespace logarithm::agent {
 
-void OracleBook::ask(const StreamBase& base, const std::string& job, Claim claim) {
+void OracleBook::ask(const StreamBase& base, const std::string& job) {
   const std::lock_guard lock(mutex_);
-  Question question;
-  question.claim = claim;
-  questions_[{base, job}] = std::move(question);
+  if (questions_.size() >= kMaxAnswers) {
+    std::erase_if(questions_, [](const auto& entry) { return entry.second.answer.has_value(); });
+  }
+  questions_[{base, job}] = {};
 }
 
 std::optional<wire::StreamState> OracleBook::answer(const StreamBase& base,
@@ -37,8 +38,6 @@ std::vector<wire::StreamOpen> OracleBook::take() {
     wire::StreamOpen open;
     open.base = key.first;
     open.job = key.second;
-    open.lease = question.claim != Claim::none;
-    open.writer = question.claim == Claim::writer;
     out.push_back(std::move(open));
   }
   return out;
@@ -48,6 +47,16 @@ void OracleBook::put(wire::StreamState state) {
   const std::lock_guard lock(mutex_);
   const auto found = questions_.find({state.base, state.job});
   if (found != questions_.end()) found->second.answer = std::move(state);
+}
+
+void OracleBook::put_leased_elsewhere(const StreamBase& base, const std::string& job) {
+  const std::lock_guard lock(mutex_);
+  Question& question = questions_[{base, job}];
+  if (!question.answer) question.answer.emplace();
+  question.sent = true;
+  question.answer->base = base;
+  question.answer->job = job;
+  question.answer->leased_elsewhere = true;
 }
 
 bool OracleBook::has_open() const {

@@ -13,12 +13,12 @@
 namespace logarithm::agent {
 
 // Questions of the file thread and their answers from the io thread. Thread-safe. An answer is kept
-// until it is asked for again or dropped: at most one for each file that is followed.
+// until it is asked for again; past kMaxAnswers answered questions are dropped.
 class OracleBook {
  public:
   using Key = std::pair<StreamBase, std::string>;  // base and job
 
-  void ask(const StreamBase& base, const std::string& job, Claim claim);
+  void ask(const StreamBase& base, const std::string& job);
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) const;
 
   void drop(const StreamBase& base, const std::string& job);
@@ -26,14 +26,16 @@ class OracleBook {
   void connection_made();                // open questions are asked again
   std::vector<wire::StreamOpen> take();  // questions to send
   void put(wire::StreamState state);
+  // The lease of a base is somebody else's, as a refused block has shown.
+  void put_leased_elsewhere(const StreamBase& base, const std::string& job);
   bool has_open() const;
 
  private:
   struct Question {
-    Claim claim = Claim::none;
     bool sent = false;
     std::optional<wire::StreamState> answer;
   };
+  static constexpr std::size_t kMaxAnswers = 20'000;
 
   mutable std::mutex mutex_;
   std::map<Key, Question> questions_;

@@ -83,8 +83,8 @@ void Uplink::wake() {
   });
 }
 
-void Uplink::ask(const StreamBase& base, const std::string& job, Claim claim) {
-  oracle_.ask(base, job, claim);
+void Uplink::ask(const StreamBase& base, const std::string& job) {
+  oracle_.ask(base, job);
   wake();
 }
 

@@ -53,7 +53,7 @@ struct UplinkStats {
   std::atomic<bool> connected{false};
   std::atomic<std::uint64_t> connects{0}, connect_errors{0}, disconnects{0};
   std::atomic<std::uint64_t> sent_blocks{0}, sent_bytes{0}, acked_blocks{0};
-  std::atomic<std::uint64_t> refused_retryable{0}, refused_permanent{0}, recut{0};
+  std::atomic<std::uint64_t> refused_retryable{0}, refused_permanent{0}, recut{0}, not_yours{0};
   std::atomic<std::uint64_t> sent_plain{0};  // blocks encoded again without templates
   std::atomic<std::uint64_t> unmatched{0};   // acks and refusals of nothing that is in flight
   std::atomic<std::int64_t> clock_offset{0}, clock_error{0};  // of the aggregator; 0 error: unknown
@@ -85,7 +85,7 @@ class Uplink final : public StreamOracle {
   // Why the last attempt or session ended.
   const std::optional<Error>& last_error() const { return last_error_; }
 
-  void ask(const StreamBase& base, const std::string& job, Claim claim) override;
+  void ask(const StreamBase& base, const std::string& job) override;
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) override;
 
   void drop(const StreamBase& base, const std::string& job) override { oracle_.drop(base, job); }

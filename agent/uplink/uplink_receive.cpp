@@ -105,6 +105,11 @@ void Uplink::refuse_retryable(std::uint64_t number, const wire::Refuse& refuse) 
   using wire::RefuseCode;
   ++stats_.refused_retryable;
   const InFlight sent = in_flight_.at(number);
+  if (refuse.code == RefuseCode::not_yours) {
+    ++stats_.not_yours;
+    oracle_.put_leased_elsewhere(sent.stream.base, sent.job);
+    return done({number});
+  }
   Resend how;
   how.resume_at = sent.range.first;
   how.plain = sent.plain;

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <memory>
-#include <utility>
 
 namespace logarithm::aggregator {
 
@@ -28,12 +27,9 @@ ProgressLookup RegistryView::progress(const std::string& tenant, const std::stri
       progress.agent = agent.host;
       progress.alive = alive(agent);
       progress.silent = silence(agent);
-      // The agent that is alive knows more than one that has left; of two, the one that saw more.
+      // The agent that is alive knows more than one that has left.
       auto [at, added] = known->emplace(lag.stream, progress);
-      const StreamProgress& other = at->second;
-      if (!added && std::pair(progress.alive, progress.size) > std::pair(other.alive, other.size)) {
-        at->second = progress;
-      }
+      if (!added && progress.alive) at->second = progress;
     }
   }
   return [known](const StreamId& stream) -> std::optional<StreamProgress> {

@@ -17,6 +17,7 @@ IngestHub::IngestHub(Storage& storage, WriterPool& writers, WorkerPool& workers,
       leases_(clock, options.lease) {}
 
 std::shared_ptr<IngestSession> IngestHub::connect(FrameSink& sink) {
+  leases_.sweep();
   return std::make_shared<IngestSession>(*this, sink);
 }
 

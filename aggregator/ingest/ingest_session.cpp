@@ -144,7 +144,6 @@ void IngestSession::on(wire::Flush&& flush) {
 void IngestSession::on(wire::Goodbye&& goodbye) {
   LGR_INFO("agent finished agent={} reason={}", agent_.second, goodbye.reason);
   hub_.agents_.forget(agent_.first, agent_.second);
-  hub_.leases_.release_all(agent_.first, agent_.second);
   end("goodbye", kRetry);
 }
 
@@ -152,7 +151,7 @@ void IngestSession::on(wire::Goodbye&& goodbye) {
 
 void IngestSession::on(wire::StreamOpen&& open) {
   if (open.job.empty()) return protocol_error("a stream of no job");
-  if (open.lease && !hub_.leases_.acquire(agent_.first, open.base, agent_.second, open.writer)) {
+  if (open.lease && !hub_.leases_.acquire(agent_.first, open.base, agent_.second)) {
     wire::StreamState state;
     state.base = open.base;
     state.job = open.job;

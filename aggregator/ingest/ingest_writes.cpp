@@ -122,6 +122,9 @@ void IngestSession::on(wire::Block&& block) {
       in_flight_ + block.bytes.size() > hub_.options_.credit + hub_.options_.max_block) {
     return refuse(block, RefuseCode::overloaded, "more in flight than the credit", kRetryMs);
   }
+  if (!hub_.leases_.may_send(agent_.first, block.stream.base, agent_.second)) {
+    return refuse(block, RefuseCode::not_yours, "another agent holds the lease", kRetryMs);
+  }
   auto header = parse_block_header(block.bytes);
   if (!header.ok()) {
     const auto code = header.error().code() == ErrorCode::unavailable ? RefuseCode::unsupported

@@ -8,34 +8,29 @@ bool LeaseTable::alive(const std::string& tenant, const std::string& agent) cons
 }
 
 bool LeaseTable::acquire(const std::string& tenant, const StreamBase& base,
-                         const std::string& agent, bool writer) {
+                         const std::string& agent) {
   heard_of(tenant, agent);
-  const MonotonicTime now = clock_.now();
-  if (now - swept_ >= std::chrono::minutes(1)) {
-    swept_ = now;
-    sweep(now);
-  }
   Lease& lease = leases_[std::pair(tenant, base)];
-  const bool vacant = !alive(tenant, lease.agent) || (writer && !lease.writer);
-  if (lease.agent != agent && !vacant) return false;
-  lease = {agent, writer, now};
-  return true;
+  if (lease.agent.empty() || !alive(tenant, lease.agent)) lease.agent = agent;
+  return lease.agent == agent;
+}
+
+bool LeaseTable::may_send(const std::string& tenant, const StreamBase& base,
+                          const std::string& agent) const {
+  const auto lease = leases_.find(std::pair(tenant, base));
+  return lease == leases_.end() || lease->second.agent == agent ||
+         !alive(tenant, lease->second.agent);
 }
 
 void LeaseTable::heard_of(const std::string& tenant, const std::string& agent) {
   heard_[AgentKey(tenant, agent)] = clock_.now();
 }
 
-void LeaseTable::release_all(const std::string& tenant, const std::string& agent) {
-  heard_.erase(AgentKey(tenant, agent));
-}
-
-void LeaseTable::sweep(MonotonicTime now) {
-  std::erase_if(leases_, [&](const auto& entry) {
-    const auto& [key, lease] = entry;
-    return now - lease.asked >= kForgotten || !alive(key.first, lease.agent);
-  });
-  std::erase_if(heard_, [&](const auto& entry) { return now - entry.second >= lifetime_; });
+void LeaseTable::sweep() {
+  std::erase_if(leases_,
+                [&](const auto& entry) { return !alive(entry.first.first, entry.second.agent); });
+  std::erase_if(heard_,
+                [&](const auto& entry) { return clock_.now() - entry.second >= lifetime_; });
 }
 
 }  // namespace logarithm::aggregator

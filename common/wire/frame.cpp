@@ -133,6 +133,7 @@ std::string_view to_string(RefuseCode code) {
     case RefuseCode::unknown_template: return "unknown_template";
     case RefuseCode::unknown_stream: return "unknown_stream";
     case RefuseCode::overlap: return "overlap";
+    case RefuseCode::not_yours: return "not_yours";
     case RefuseCode::corrupt: return "corrupt";
     case RefuseCode::template_conflict: return "template_conflict";
     case RefuseCode::too_large: return "too_large";

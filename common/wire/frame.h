@@ -32,14 +32,11 @@ struct Hello {
   bool batches = false;             // it reads messages of several frames: see batch.h
 };
 
-// Asks for what is stored of a base; answered by StreamState. `lease`: several agents may see this
-// file (network file systems), and this one would read it. `writer`: the process that writes it
-// runs on the agent's host.
+// Asks for what is stored of a base; answered by StreamState. `lease` for network file systems.
 struct StreamOpen {
   StreamBase base;
   std::string job;
   bool lease = false;
-  bool writer = false;
 };
 
 // A (new or corrected) attribute version of a generation, and its head as far as it is known.
@@ -128,7 +125,7 @@ struct Welcome {
 struct StreamState {
   StreamBase base;
   std::string job;
-  bool leased_elsewhere = false;  // leave it unread, and ask again later; nothing else is told then
+  bool leased_elsewhere = false;
   std::vector<StoredGeneration> generations;
 };
 
@@ -146,6 +143,7 @@ enum class RefuseCode : std::uint8_t {
   unknown_template = 3,  // send the definitions in `templates`, then the block again
   unknown_stream = 4,    // send StreamInfo first
   overlap = 5,           // part is stored: cut again from `resume_at`
+  not_yours = 6,         // another agent holds the lease
   // permanent: dead letter
   corrupt = 64,
   template_conflict = 65,  // one fingerprint, two texts: send those lines plain

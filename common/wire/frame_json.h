@@ -31,7 +31,6 @@ void fields(auto& v, Is<StreamOpen> auto& m) {
   v.need("base", m.base);
   v.need("job", m.job);
   v.may("lease", m.lease);
-  v.may("writer", m.writer);
 }
 
 void fields(auto& v, Is<StreamInfo> auto& m) {

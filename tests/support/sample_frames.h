@@ -30,7 +30,7 @@ inline std::vector<wire::Frame> sample_frames() {
       1, std::string("\0\xFFx", 3), {{0, 5}, {7, huge}}, 9, true, 3, {{5, 7}}};
   return {
       Hello{1, "agent", "host", "0.1.0", 1, "secret", true},
-      StreamOpen{stream.base, "job", true, true},
+      StreamOpen{stream.base, "job", true},
       StreamInfo{stream, attributes, std::string("head\0\xFF", 6), 6},
       Processes{{process, process}},
       Templates{{body, prefix}},

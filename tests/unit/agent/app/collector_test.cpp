@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 struct NoOracle final : StreamOracle {
-  void ask(const StreamBase&, const std::string&, Claim) override {}
+  void ask(const StreamBase&, const std::string&) override {}
   std::optional<wire::StreamState> answer(const StreamBase&, const std::string&) override {
     return wire::StreamState{};
   }

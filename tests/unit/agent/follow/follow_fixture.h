@@ -174,18 +174,12 @@ class MemoryLog final : public StreamLog {
 
 class MemoryOracle final : public StreamOracle {
  public:
-  void ask(const StreamBase& base, const std::string&, Claim claim) override {
-    asked.insert(base);
-    bases.insert(base);
-    if (claim != Claim::none) claims.push_back(claim);
-  }
+  void ask(const StreamBase& base, const std::string&) override { asked.insert(base); }
   std::optional<wire::StreamState> answer(const StreamBase& base, const std::string& job) override {
     if (!connected || !asked.contains(base)) return std::nullopt;
     wire::StreamState state;
     state.base = base;
     state.job = job;
-    state.leased_elsewhere = leased_elsewhere;
-    if (leased_elsewhere) return state;
     if (live != nullptr) state.generations = live->stored(base);
     if (const auto found = stored.find(base); found != stored.end()) {
       state.generations = found->second;
@@ -196,11 +190,8 @@ class MemoryOracle final : public StreamOracle {
   std::uint64_t sessions() const override { return sessions_begun; }
   std::uint64_t sessions_begun = 0;  // 0: what was acknowledged is not asked about
   bool connected = true;
-  bool leased_elsewhere = false;
-  std::vector<Claim> claims;        // in the order of the questions
   const MemoryLog* live = nullptr;  // answers what this log holds
-  std::set<StreamBase> asked;       // and not dropped
-  std::set<StreamBase> bases;       // that were ever asked about
+  std::set<StreamBase> asked;
   std::map<StreamBase, std::vector<StoredGeneration>> stored;
 };
 

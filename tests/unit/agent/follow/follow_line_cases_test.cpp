@@ -193,8 +193,8 @@ TEST_CASE("Follower: what the aggregator holds under another head is the next ge
   other.ranges = {{0, 50}};
   f.glob("a");
   f.step();
-  REQUIRE(f.oracle.bases.size() == 1);
-  f.oracle.stored[*f.oracle.bases.begin()] = {other};
+  REQUIRE(f.oracle.asked.size() == 1);
+  f.oracle.stored[*f.oracle.asked.begin()] = {other};
   f.kill();
   f.glob("a");
   f.run();

@@ -51,28 +51,4 @@ TEST_CASE_FIXTURE(Fixture, "Agents: case 61: a clock that is set forward takes n
   CHECK(alive());
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "Agents: case 47, of two that tell of one stream the one that saw more counts") {
-  const auto tell = [&](const std::string& agent, std::uint64_t size) {
-    wire::Hello hello;
-    hello.agent = hello.host = agent;
-    registry.connected("tenant", hello, clock.now());
-    wire::Heartbeat heartbeat;
-    heartbeat.streams.push_back(wire::StreamLag{stream, "job", size, size});
-    registry.heartbeat("tenant", agent, heartbeat, clock.wall_now(), clock.now());
-  };
-  const auto size = [&] { return view.progress_of(JobKey{"tenant", "job"})(stream)->size; };
-  for (const char* first : {"a", "z"}) {
-    CAPTURE(first);
-    tell(first, 100);
-    tell("m", 40);
-    CHECK(size() == 100);
-    registry.forget("tenant", first);
-  }
-  // One that has left knows less than any that is there.
-  clock.advance(io, seconds(11));
-  tell("b", 10);
-  CHECK(size() == 10);
-}
-
 }  // namespace logarithm::aggregator
