@@ -207,7 +207,7 @@ bool values_agree(double a, const Precision& of_a, double b, const Precision& of
 Agreement find_agreement(const History& history, const PeerClass& members) {
   Agreement out;
   for (std::uint32_t key = 0; key < history.keys.size(); ++key) {
-    if (is_own_measure(history.keys[key])) continue;
+    if (history.own_measures.contains(key) || is_own_measure(history.keys[key])) continue;
     KeyComparer(history, members, key).run(out);
   }
   return out;
