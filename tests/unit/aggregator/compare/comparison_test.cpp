@@ -215,6 +215,7 @@ TEST_CASE("Comparing: how blocks were cut changes nothing") {
   SpmdJob job;
   job.extras.push_back({5, 17, "retrying batch", Severity::warning});
   job.left_out.push_back({1, 8, "memory", {}});
+  job.corrupt = {{2, 12, 12, 0.5}, {6, 30, 39, 7}};
   job.slow.push_back({4, 25, 25, 1.5});
   const std::string whole = told(compare(job));
   for (const std::size_t lines : {3u, 7u, 50u}) {
