@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -18,6 +20,20 @@ struct Printed {
   std::uint32_t rank = 0;
   double value = 0;
 };
+
+// Where a rank departs from the majority.
+struct Dissent {
+  std::size_t entry = 0, expected = 0;
+  std::size_t at = 0;  // which of the iterations that were compared
+};
+
+// Unrelated to each other, in one number of one attempt. More are its nature.
+constexpr std::size_t kFaults = 3;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// So many iterations at first make agreeing a rank's nature.
+constexpr std::size_t kAgreed = 3;
 
 bool same_bits(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -77,17 +93,22 @@ class KeyComparer {
     for (std::size_t i = from + 1; i < to && all_same; ++i) {
       all_same = same_bits(entries_[i].value, entries_[from].value);
     }
-    if (all_same) return note_united();
+    if (all_same) {
+      usual_.push_back(entries_[from].value);
+      return note_united();
+    }
     const std::optional<std::size_t> chosen = majority(from, to);
     if (!chosen) {
       ++split_;
+      usual_.push_back(kNone);
       return;
     }
+    usual_.push_back(entries_[*chosen].value);
     bool united = true;
     for (std::size_t i = from; i < to; ++i) {
       if (agree(entries_[i], entries_[*chosen])) continue;
       united = false;
-      dissent_[entries_[i].rank].push_back({i, *chosen});
+      dissent_[entries_[i].rank].push_back({i, *chosen, usual_.size() - 1});
     }
     if (united) note_united();
   }
@@ -117,9 +138,75 @@ class KeyComparer {
   // it are few ranks. Two ranks have no majority: they must agree in most iterations.
   bool is_agreed() const {
     if (compared_ < 3 || split_ * 2 >= compared_) return false;
-    if (dissent_.size() > std::max<std::size_t>(1, ranks_.size() / 8)) return false;
+    if (dissent_.size() > few() && !are_unrelated_faults()) return false;
     // A rank that differs most of the time does so by its nature, unless it once agreed.
-    return united_ * 2 >= compared_ || united_first_ >= 3;
+    return united_ * 2 >= compared_ || united_first_ >= kAgreed || went_wrong();
+  }
+
+  std::size_t few() const { return std::max<std::size_t>(1, ranks_.size() / 8); }
+
+  // More than a few ranks depart, but not together: few at a time, for once or for good. Of a
+  // number that seldom changes chance may tell the same; one that is another each time, on so many
+  // ranks, agrees because it must.
+  bool are_unrelated_faults() const {
+    if (dissent_.size() * 2 > ranks_.size() || !is_ever_new()) return false;
+    std::vector<std::size_t> stretches;
+    for (const auto& [rank, places] : dissent_) {
+      std::size_t count = 1;
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (is_out_of_step(places[i])) return false;
+        count += i > 0 && places[i].at > places[i - 1].at + 1 ? 1 : 0;
+      }
+      stretches.push_back(count);
+    }
+    const auto faults = by_beginning();
+    if (faults.size() > kFaults) return false;
+    for (const auto& [at, ranks] : faults) {
+      if (ranks > few()) return false;
+    }
+    // A few may come and go as they like, as they may alone.
+    std::sort(stretches.begin(), stretches.end());
+    stretches.resize(stretches.size() - few());
+    return std::accumulate(stretches.begin(), stretches.end(), std::size_t{0}) <= kFaults * few();
+  }
+
+  // How many ranks first depart at an iteration: they have one fault.
+  std::map<std::size_t, std::size_t> by_beginning() const {
+    std::map<std::size_t, std::size_t> out;
+    for (const auto& [rank, places] : dissent_) ++out[places.front().at];
+    return out;
+  }
+
+  // Whoever departs agreed before and then stays away for good, or departs once or twice: so an
+  // early fault does not make a later one a rank's nature.
+  bool went_wrong() const {
+    if (by_beginning().size() > kFaults || !is_ever_new()) return false;
+    return std::all_of(dissent_.begin(), dissent_.end(), [&](const auto& of_rank) {
+      const std::vector<Dissent>& places = of_rank.second;
+      const std::size_t span = places.back().at - places.front().at + 1;
+      if (places.size() <= 2 && places.size() * 5 <= compared_) return true;
+      return places.front().at >= kAgreed && places.size() == span;
+    });
+  }
+
+  // What most say is mostly another number than in the iteration before.
+  bool is_ever_new() const {
+    std::size_t numbers = 0, changes = 0;
+    double last = kNone;
+    for (const double value : usual_) {
+      if (!std::isfinite(value)) continue;  // NaN to the end says nothing more
+      ++numbers;
+      changes += value != last ? 1 : 0;
+      last = value;
+    }
+    return changes * 2 >= numbers;
+  }
+
+  // A rank says what most say one iteration earlier or later: a counter that was read too early.
+  bool is_out_of_step(const Dissent& place) const {
+    const double value = entries_[place.entry].value;
+    return (place.at > 0 && value == usual_[place.at - 1]) ||
+           (place.at + 1 < usual_.size() && value == usual_[place.at + 1]);
   }
 
   void report(std::vector<Departure>& out) {
@@ -128,11 +215,11 @@ class KeyComparer {
       departure.rank = rank;
       departure.kind = DepartureKind::value;
       departure.key = key_;
-      departure.first = entries_[places.front().first].iteration;
-      departure.last = entries_[places.back().first].iteration;
+      departure.first = entries_[places.front().entry].iteration;
+      departure.last = entries_[places.back().entry].iteration;
       departure.times = places.size();
-      departure.value = entries_[places.front().first].value;
-      departure.expected = entries_[places.front().second].value;
+      departure.value = entries_[places.front().entry].value;
+      departure.expected = entries_[places.front().expected].value;
       const auto n = static_cast<double>(ranks_.size());
       departure.score = 0.95 * (1.0 - (static_cast<double>(dissent_.size()) - 1) / n);
       out.push_back(departure);
@@ -165,8 +252,9 @@ class KeyComparer {
   std::vector<std::size_t> ranks_;
   std::vector<Printed> entries_;
   std::map<std::uint32_t, Precision> precisions_;
-  std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::size_t>>> dissent_;
+  std::map<std::uint32_t, std::vector<Dissent>> dissent_;
   std::uint64_t compared_ = 0, united_ = 0, united_first_ = 0, split_ = 0;
+  std::vector<double> usual_;  // what most say, of each iteration that was compared
 };
 
 }  // namespace
@@ -207,7 +295,7 @@ bool values_agree(double a, const Precision& of_a, double b, const Precision& of
 Agreement find_agreement(const History& history, const PeerClass& members) {
   Agreement out;
   for (std::uint32_t key = 0; key < history.keys.size(); ++key) {
-    if (is_own_measure(history.keys[key])) continue;
+    if (history.own_measures.contains(key) || is_own_measure(history.keys[key])) continue;
     KeyComparer(history, members, key).run(out);
   }
   return out;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "aggregator/compare/regroup.h"
+#include "aggregator/query/own_measure.h"
 
 namespace logarithm::aggregator {
 namespace {
@@ -33,6 +34,7 @@ Result<bool> Comparing::step(BlockingToken& token, JobView& view,
   }
   if (stage_ == Stage::compare) {
     groups_.build();
+    note_own_measures();
     regroup(history_, survey_.templates(), groups_.groups(), index_);
     compare(view);
     finder_ = std::make_unique<LineFinder>(survey_, groups_.groups());
@@ -55,6 +57,18 @@ void Comparing::note_unknown_templates() {
   for (const TemplateSeen& seen : survey_.templates()) {
     if (groups_.knows(seen.id)) continue;
     unknown_.push_back({seen.id, survey_.blocks()[seen.block], seen.offset});
+  }
+}
+
+// A name alone may not tell that its number is a time: the unit behind it does.
+void Comparing::note_own_measures() {
+  for (std::uint32_t key = 0; key < history_.keys.size(); ++key) {
+    for (const std::uint32_t seen : survey_.templates_of_key(key)) {
+      const std::string* text = groups_.groups().template_text(survey_.templates()[seen].id);
+      if (text == nullptr) continue;
+      const auto units = units_behind(*text, history_.keys[key]);
+      if (std::any_of(units.begin(), units.end(), is_own_unit)) history_.own_measures.insert(key);
+    }
   }
 }
 

@@ -88,6 +88,7 @@ class Comparing {
   enum class Stage : std::uint8_t { begin, texts, compare, tell, done };
 
   void note_unknown_templates();
+  void note_own_measures();
   void compare(const JobView& view);
   Peers find_peers(const JobView& view) const;
   void tell_consensus(const ClassFindings& findings, std::size_t peers);

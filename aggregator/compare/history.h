@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -71,6 +72,8 @@ struct History {
   BagBook bags;
   std::vector<GroupFacts> groups;
   std::vector<std::string> keys;  // of the values
+  // Indices of keys whose lines say a unit of what each rank measures for itself.
+  std::set<std::uint32_t> own_measures;
 };
 
 }  // namespace logarithm::aggregator

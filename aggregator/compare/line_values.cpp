@@ -60,12 +60,9 @@ bool is_address(std::string_view value) {
 
 // What follows a number that is a duration, or stands before one.
 bool is_time(std::string_view body, const Token& token) {
-  static constexpr std::array<std::string_view, 18> kUnits = {
-      "ms",   "us",      "ns", "s",     "sec",   "secs", "second", "seconds",      "min",
-      "mins", "minutes", "h",  "hours", "ms/it", "s/it", "it/s",   "milliseconds", "usec"};
   static constexpr std::array<std::string_view, 8> kNames = {"time",  "took",    "elapsed", "eta",
                                                              "after", "latency", "uptime",  "date"};
-  std::size_t at = token.begin + token.text.size();
+  const std::size_t at = token.begin + token.text.size();
   // 12:30:59, 2026-01-01
   if (at < body.size() && (body[at] == ':' || body[at] == '-') && at + 1 < body.size() &&
       is_digit(body[at + 1])) {
@@ -75,11 +72,7 @@ bool is_time(std::string_view body, const Token& token) {
       is_digit(body[token.begin - 2])) {
     return true;
   }
-  if (at < body.size() && body[at] == ' ') ++at;
-  std::size_t end = at;
-  while (end < body.size() && (is_word_char(body[end]) || body[end] == '/')) ++end;
-  const std::string_view unit = body.substr(at, end - at);
-  if (std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end()) return true;
+  if (is_own_unit(unit_of(body.substr(at)))) return true;
   // "elapsed time per iteration (ms): 12.5", "took 3"
   const std::string_view before = body.substr(0, token.begin);
   const std::size_t cut = before.find_last_of("|,;");
@@ -101,11 +94,7 @@ bool is_measured(std::string_view body, const Token& token) {
   while (end > 0 && (body[end - 1] == ' ' || body[end - 1] == ':' || body[end - 1] == '=')) --end;
   std::size_t begin = end;
   while (begin > 0 && is_word_char(body[begin - 1])) --begin;
-  std::string name(body.substr(begin, end - begin));
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  }
-  return is_own_measure(name);
+  return is_own_measure(body.substr(begin, end - begin));
 }
 
 bool is_own(std::string_view value, const OwnFacts& own) {

@@ -71,7 +71,12 @@ void RankSurvey::take_values(OfRank& rank, const Line& line, std::int64_t place)
     }
     const auto [key, fresh] =
         key_index_.try_emplace(pair.key, static_cast<std::uint32_t>(keys_.size()));
-    if (fresh) keys_.push_back(pair.key);
+    if (fresh) {
+      keys_.push_back(pair.key);
+      read_from_.emplace_back();
+    }
+    ReadFrom& from = read_from_[key->second];
+    if (from.last != rank.open.back()) from.templates.insert(from.last = rank.open.back());
     if (rank.values.size() <= key->second) rank.values.resize(key->second + 1);
     std::vector<Value>& values = rank.values[key->second];
     if (!values.empty() && values.back().iteration == place) continue;

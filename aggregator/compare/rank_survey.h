@@ -46,6 +46,10 @@ class RankSurvey final : public LineSink {
   const std::vector<BlockRef>& blocks() const { return blocks_; }
   // By rank; in the order of the fold.
   const std::map<std::int32_t, std::vector<RankBlock>>& rank_blocks() const { return where_; }
+  // By key of the history: which templates() it was read from.
+  const std::set<std::uint32_t>& templates_of_key(std::uint32_t key) const {
+    return read_from_[key].templates;
+  }
   std::uint64_t lines() const { return lines_; }
   std::uint64_t without_rank() const { return without_rank_; }
   std::uint64_t values_left_out() const { return values_left_out_; }
@@ -73,6 +77,11 @@ class RankSurvey final : public LineSink {
   std::unordered_map<TemplateId, std::uint32_t> template_index_;
   std::unordered_map<std::string, std::uint32_t> key_index_;
   std::vector<std::string> keys_;
+  struct ReadFrom {
+    std::set<std::uint32_t> templates;
+    std::uint32_t last = UINT32_MAX;
+  };
+  std::vector<ReadFrom> read_from_;  // by key
   std::vector<BlockRef> blocks_;
   std::map<std::int32_t, std::vector<RankBlock>> where_;
   std::map<std::int32_t, OfRank> ranks_;

@@ -129,6 +129,11 @@ TemplateId TemplateGroups::group_of(TemplateId id) const {
   return found == group_.end() ? id : found->second;
 }
 
+const std::string* TemplateGroups::template_text(TemplateId id) const {
+  const auto known = texts_.find(id);
+  return known == texts_.end() ? nullptr : &known->second;
+}
+
 std::string TemplateGroups::text_of(TemplateId group) const {
   const auto members = members_.find(group);
   if (members == members_.end()) return {};

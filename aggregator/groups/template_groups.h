@@ -25,6 +25,8 @@ class TemplateGroups {
   std::size_t templates() const { return texts_.size(); }
   std::size_t groups() const { return members_.size(); }
   bool knows(TemplateId id) const { return texts_.contains(id); }
+  // As it was added; nullptr when it was not.
+  const std::string* template_text(TemplateId id) const;
 
  private:
   std::unordered_map<TemplateId, std::string> texts_;

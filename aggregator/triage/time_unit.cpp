@@ -1,9 +1,8 @@
 #include "aggregator/triage/time_unit.h"
 
 #include <algorithm>
-#include <cctype>
 
-#include "common/line/template.h"
+#include "aggregator/query/own_measure.h"
 
 namespace logarithm::aggregator::triage {
 namespace {
@@ -32,27 +31,11 @@ bool may_be_duration(const std::string& key) {
 }
 
 std::string_view unit_behind(std::string_view text, std::string_view key) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto same = [](char a, char b) {
-    const bool blank = b == '_' && (a == ' ' || a == '-' || a == '/');
-    return blank || std::tolower(static_cast<unsigned char>(a)) == b;
-  };
-  auto at = text.begin();
-  for (;;) {
-    at = std::search(at, text.end(), key.begin(), key.end(), same);
-    if (at == text.end()) return {};
-    std::string_view rest(&*at, static_cast<std::size_t>(text.end() - at));
-    ++at;
-    rest.remove_prefix(key.size());
-    rest.remove_prefix(std::min(rest.find_first_not_of(" :="), rest.size()));
-    if (rest.empty() || rest[0] != kSlot) continue;
-    rest.remove_prefix(1);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    const auto end = std::find_if_not(rest.begin(), rest.end(), is_letter);
-    const std::string_view unit = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+  for (const std::string_view unit : units_behind(text, key)) {
     if (unit == "ms" || unit == "msec" || unit == "milliseconds") return "_ms";
     if (unit == "s" || unit == "sec" || unit == "secs" || unit == "seconds") return "_s";
   }
+  return {};
 }
 
 bool TimedKeys::contain(const std::string& key) {

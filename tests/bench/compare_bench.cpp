@@ -2,7 +2,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <random>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "aggregator/compare/comparison.h"
 #include "common/async/worker_pool.h"
@@ -10,7 +12,8 @@
 
 // compare over 512 ranks x 2,000 stored lines, warm: blocks in memory, the CPU of the whole process
 // from the fold's beginning to the verdict. `compare_bench RANKS` for another number of them,
-// `compare_bench seeds N` for how often one planted departure is found, and healthy jobs have none.
+// `compare_bench seeds N` for how often one planted departure is found, and healthy jobs have none,
+// `compare_bench pairs N` for two that have nothing to do with each other, beside times and noise.
 // Exit 1 when it is not found, or past the bar.
 namespace logarithm::aggregator {
 namespace {
@@ -81,7 +84,7 @@ int run_seeds(unsigned seeds) {
       if (!verdict().departures.empty()) ++alarms;
       const auto rank = static_cast<std::int32_t>(random() % static_cast<unsigned>(job.ranks));
       const int at = static_cast<int>(random() % static_cast<unsigned>(job.iterations));
-      const unsigned kind = random() % 3;
+      const auto kind = static_cast<unsigned>(random() % 3);
       if (kind == 0) job.extras.push_back({rank, at, "unexpected event in bucket", Severity::info});
       if (kind == 1) job.left_out.push_back({rank, at, "memory", {}});
       if (kind == 2 && job.stages == 1) job.corrupt.push_back({rank, at, at, 0.01});
@@ -98,12 +101,61 @@ int run_seeds(unsigned seeds) {
   return found * 100 >= seeds * 99 && alarms * 100 <= seeds ? 0 : 1;
 }
 
+// Two ranks whose loss is wrong, each at its own iteration and in its own way; a time that one rank
+// needs longer for; and, in jobs of their own, numbers that agree but for now and then.
+int run_pairs(unsigned seeds) {
+  WorkerPool pool(1);
+  unsigned found = 0, slow = 0, noisy = 0;
+  pool.run_and_wait([&](BlockingToken& token) {
+    for (unsigned seed = 1; seed <= seeds; ++seed) {
+      std::mt19937 random(seed);
+      test::SpmdJob job = random_job(random);
+      job.stages = 1;
+      const auto departing = [&] {
+        JobView view(JobKey{"default", "spmd"}, job.make());
+        auto made = compare(token, view);
+        std::set<std::pair<std::int32_t, std::int64_t>> out;
+        if (!made.ok()) return out;
+        for (const Told& told : made->departures)
+          out.emplace(told.rank, told.iteration.value_or(-1));
+        return out;
+      };
+      const auto ranks = static_cast<unsigned>(job.ranks);
+      const auto a = static_cast<std::int32_t>(random() % ranks);
+      const auto b = static_cast<std::int32_t>(
+          (static_cast<unsigned>(a) + 1 + random() % (ranks - 1)) % ranks);
+      // What is wrong for good from the beginning is a rank's nature.
+      const bool lasts = random() % 2 == 0;
+      const auto half = static_cast<unsigned>(job.iterations / 2);
+      const int first =
+          lasts ? 3 + static_cast<int>(random() % (half - 3)) : static_cast<int>(random() % half);
+      const int then = first + 1 + static_cast<int>(random() % (half - 1));
+      job.slow.push_back({a, then, then, 1.2});
+      if (!departing().empty()) ++slow;
+      job.slow.clear();
+      job.corrupt.push_back({a, first, lasts ? job.iterations : first, 0.01});
+      job.corrupt.push_back({b, then, random() % 2 == 0 ? then : job.iterations, 77});
+      if (departing() == std::set<std::pair<std::int32_t, std::int64_t>>{{a, first}, {b, then}})
+        ++found;
+      job.corrupt.clear();
+      job.noise = 1 + static_cast<unsigned>(random() % 50);
+      if (!departing().empty()) ++noisy;
+    }
+    return 0;
+  });
+  std::printf("%u seeds: both found %u, times told %u, noise told %u\n", seeds, found, slow, noisy);
+  return found * 100 >= seeds * 99 && slow == 0 ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace logarithm::aggregator
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::string_view(argv[1]) == "seeds") {
     return logarithm::aggregator::run_seeds(static_cast<unsigned>(std::atoi(argv[2])));
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "pairs") {
+    return logarithm::aggregator::run_pairs(static_cast<unsigned>(std::atoi(argv[2])));
   }
   return logarithm::aggregator::run(argc > 1 ? std::atoi(argv[1]) : 512);
 }

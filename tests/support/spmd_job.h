@@ -34,6 +34,8 @@ struct SpmdJob {
     double by = 0;
   };
   std::vector<Corrupt> corrupt;  // of the loss
+  std::vector<Corrupt> slow;     // of a time with its unit behind it, printed where any is slow
+  unsigned noise = 0;            // of a thousand values that nearly agree, so many do not
   std::map<std::int32_t, int> dies_after;
 
   std::shared_ptr<FakeJob> make() const {
@@ -101,6 +103,8 @@ struct SpmdJob {
       print("forward took " + std::to_string(random() % 90 + 10) + " ms");
       if (stage == 0 && stages > 1) print("embedding of batch " + std::to_string(i));
       if (stage == stages - 1) add_loss(out, rank, i, time);
+      if (!slow.empty()) add_wait(out, rank, i, time);
+      if (noise > 0) add_noise(out, i, time, random);
       print("memory " + std::to_string(random() % 80) + "." + std::to_string(random() % 9) + " GB");
       if (rank == 0) print("throughput " + std::to_string(random() % 900) + " samples");
       if (rank == 0 && i % 10 == 9) print("saved checkpoint at step " + std::to_string(i));
@@ -123,11 +127,33 @@ struct SpmdJob {
     if (ended) facts.closed = wire::Closed{id, "spmd", out.lines.back().end(), "exited"};
   }
 
-  void add_loss(Writer& out, std::int32_t rank, int iteration, UnixNanos time) const {
-    double loss = static_cast<double>((iteration * 7919) % 1000) / 1000 + 2;
-    for (const Corrupt& bad : corrupt) {
-      if (bad.rank == rank && iteration >= bad.from && iteration <= bad.to) loss += bad.by;
+  static double change(const std::vector<Corrupt>& all, std::int32_t rank, int iteration) {
+    double by = 0;
+    for (const Corrupt& one : all) {
+      if (one.rank == rank && iteration >= one.from && iteration <= one.to) by += one.by;
     }
+    return by;
+  }
+
+  // Too short to be seen on most ranks.
+  void add_wait(Writer& out, std::int32_t rank, int iteration, UnixNanos time) const {
+    const double wait = change(slow, rank, iteration);
+    out.add("shard fetch " + std::to_string(wait) + " ms, 12.5 samples/s", time, iteration);
+    out.lines.back().meta.push_back({"shard_fetch", wait, false});
+  }
+
+  // A number that is mostly the same, and one that counts and is at times read too early.
+  void add_noise(Writer& out, int iteration, UnixNanos time, std::mt19937& random) const {
+    const auto off = [&] { return random() % 1000 < noise ? 1.0 : 0.0; };
+    const double queued = 8 - off(), seen = 64 * (iteration + 1 - off());
+    out.add("queued " + std::to_string(queued) + " seen " + std::to_string(seen), time, iteration);
+    out.lines.back().meta.push_back({"queued", queued, false});
+    out.lines.back().meta.push_back({"seen", seen, false});
+  }
+
+  void add_loss(Writer& out, std::int32_t rank, int iteration, UnixNanos time) const {
+    const double loss = static_cast<double>((iteration * 7919) % 1000) / 1000 + 2 +
+                        change(corrupt, rank, iteration);
     const std::string text = "loss " + std::to_string(loss);
     if (!prints(rank, iteration, text)) return;
     out.add(text, time, iteration);

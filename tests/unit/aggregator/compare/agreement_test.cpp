@@ -106,6 +106,65 @@ TEST_CASE("find_agreement: values that each rank has for itself are nobody's bus
   CHECK(Values(other, "samples").find().departures.empty());
 }
 
+TEST_CASE("find_agreement: faults that have nothing to do with each other are all found") {
+  auto values = equal(8, 40);
+  values[5][20] = 99.5;
+  SUBCASE("once each") { values[6][30] = kNan; }
+  SUBCASE("for good") {
+    for (std::size_t i = 30; i < 40; ++i) values[6][i] = kNan;
+  }
+  SUBCASE("for good, nearly from the beginning") {
+    for (auto& rank : values) rank.insert(rank.end(), rank.begin(), rank.begin() + 30);
+    values[5][20] = values[0][20];
+    values[5][1] = 99.5;
+    for (std::size_t i = 30; i < 70; ++i) values[6][i] += 0.5;
+  }
+  SUBCASE("then all say NaN to the end") {
+    values[6][30] = kNan;
+    for (auto& rank : values) rank.resize(300, kNan);
+  }
+  SUBCASE("one of them comes and goes") {
+    values[5][24] = values[5][33] = 7;
+    values[6][30] = kNan;
+  }
+  const Agreement found = Values(values).find();
+  REQUIRE(found.departures.size() == 2);
+  CHECK(found.departures[0].rank == 5);
+  CHECK(found.departures[0].value == 99.5);
+  CHECK(found.departures[1].rank == 6);
+  CHECK(found.departures[1].first == 30);
+}
+
+TEST_CASE("find_agreement: ranks that depart in one number are few, and faults of it too") {
+  auto values = equal(8, 40);
+  values[5][20] = 99.5;
+  SUBCASE("two of eight together") { values[6][20] = 98; }
+  SUBCASE("at four times") { values[1][3] = values[2][9] = values[3][34] = 7; }
+  SUBCASE("many, now and then") {
+    for (std::size_t i = 0; i < 40; i += 3) values[i % 7][i] += 0.5;
+  }
+  SUBCASE("a number that is the same all the time") {
+    for (auto& rank : values) rank.assign(40, 0.0);
+    values[5][20] = values[6][30] = 1;
+  }
+  SUBCASE("two of three iterations") {
+    values = equal(8, 3);
+    values[5][0] = values[5][2] = 7;
+  }
+  SUBCASE("a counter that is read too early") {
+    values[6][30] = values[0][29];
+    values[5][20] = values[0][21];
+  }
+  CHECK(Values(values).find().departures.empty());
+}
+
+TEST_CASE("find_agreement: ranks that depart together do not hide another one") {
+  auto values = equal(16, 40);
+  values[2][11] = values[3][11] = 99.5;
+  values[9][25] = kNan;
+  CHECK(Values(values).find().departures.size() == 3);
+}
+
 TEST_CASE("find_agreement: of two ranks the second departs, when they agree mostly") {
   auto values = equal(2, 30);
   values[1][9] += 1;

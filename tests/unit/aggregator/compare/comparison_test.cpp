@@ -115,6 +115,17 @@ TEST_CASE("Comparing: an extra line, a missing one and another value are found w
   }
 }
 
+TEST_CASE("Comparing: a time is no value that must agree, as the unit behind it says") {
+  SpmdJob job;
+  job.slow.push_back({2, 25, 25, 1.5});
+  job.slow.push_back({2, 30, 30, 40'000});
+  const Comparison found = compare(job);
+  CHECK_MESSAGE(found.departures.empty(), told(found));
+  CHECK_FALSE(found.first.has_value());
+  REQUIRE(found.values.size() == 1);
+  CHECK(found.values[0].key == "loss");
+}
+
 TEST_CASE("Comparing: pipeline stages are compared with their own") {
   SpmdJob job;
   job.stages = 2;
@@ -204,6 +215,8 @@ TEST_CASE("Comparing: how blocks were cut changes nothing") {
   SpmdJob job;
   job.extras.push_back({5, 17, "retrying batch", Severity::warning});
   job.left_out.push_back({1, 8, "memory", {}});
+  job.corrupt = {{2, 12, 12, 0.5}, {6, 30, 39, 7}};
+  job.slow.push_back({4, 25, 25, 1.5});
   const std::string whole = told(compare(job));
   for (const std::size_t lines : {3u, 7u, 50u}) {
     job.block_lines = lines;
