@@ -176,6 +176,8 @@ Status Shard::put_stream(BlockingToken& token, const wire::StreamInfo& info) {
                              Blob{info.head}, info.predecessor, stream->row));
     stream->head = info.head;
   }
+  LGR_TRY(const bool knows_more, knows_writer(token, *stream, info.attributes));
+  if (knows_more) return {};
   Version version;
   version.from = info.attributes.from;
   version.host = info.attributes.host;
@@ -191,6 +193,22 @@ Status Shard::put_stream(BlockingToken& token, const wire::StreamInfo& info) {
                            facts));
   stream->versions[info.attributes.version] = std::move(version);
   return {};
+}
+
+// The agents of several hosts tell of one file of a network file system, and only the writer's
+// knows its process: the others' versions of the same number do not take that away.
+Result<bool> Shard::knows_writer(BlockingToken& token, const Stream& stream,
+                                 const StreamAttributes& told) {
+  const bool there = stream.versions.contains(told.version);
+  if (!there || !told.process.empty() || !told.run_of.empty()) return false;
+  LGR_TRY(Statement rows,
+          database_->prepare("SELECT facts FROM stream_versions WHERE stream=? AND version=?"));
+  rows.bind_all(stream.row, told.version);
+  LGR_TRY(const bool found, rows.step(token));
+  if (!found) return false;
+  LGR_TRY(const StreamAttributes known, parse_attributes(rows.bytes(0)));
+  const bool has_writer = !known.process.empty() || !known.run_of.empty();
+  return has_writer && known.host != told.host && known.job == told.job;
 }
 
 Status Shard::put_closed(BlockingToken& token, Stream& stream, std::uint64_t size,

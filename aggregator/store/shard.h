@@ -97,6 +97,9 @@ class Shard {
   Result<std::uint64_t> size(BlockingToken&);
 
  private:
+  // Is the stored version of that number of another host, and does it tell a writer that `told`
+  // does not know?
+  Result<bool> knows_writer(BlockingToken&, const Stream& stream, const StreamAttributes& told);
   Shard(std::unique_ptr<Database> database, std::uint32_t part)
       : database_(std::move(database)), part_(part) {}
   Status check_identity(BlockingToken&, const JobKey& job);

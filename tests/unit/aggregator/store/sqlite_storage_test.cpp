@@ -108,6 +108,30 @@ TEST_CASE("Storage: NaN lives through storing, sealing and reading") {
   }
 }
 
+TEST_CASE(
+    "Storage: case 47, an agent that does not know a shared file's writer takes it from nobody") {
+  Store store;
+  wire::StreamInfo knows = info_of(kStream, "run7"), other = info_of(kStream, "run7");
+  knows.attributes.process = "node1/42/7";
+  knows.attributes.rank = 3;
+  other.attributes.host = "node2";
+  const auto rank = [&] { return store.snapshot(kJob)->streams().at(0).versions.at(0).rank; };
+  REQUIRE(store.apply(kJob, {other}).ok());
+  CHECK_FALSE(rank());
+  REQUIRE(store.apply(kJob, {knows}).ok());
+  CHECK(rank() == 3);
+  REQUIRE(store.apply(kJob, {other}).ok());
+  CHECK(rank() == 3);
+  // Its own agent corrects it, and a later version is another one.
+  knows.attributes.rank = 4;
+  REQUIRE(store.apply(kJob, {knows}).ok());
+  CHECK(rank() == 4);
+  other.attributes.version = 2;
+  other.attributes.from = 10;
+  REQUIRE(store.apply(kJob, {other}).ok());
+  CHECK(store.snapshot(kJob)->streams().at(0).versions.size() == 2);
+}
+
 TEST_CASE("Storage: facts of streams and processes reach the snapshot") {
   Store store;
   ProcessInfo process;
