@@ -18,9 +18,9 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
+bool is_ascii_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 // All others separate the words of a name.
-bool is_plain(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == kSlot; }
+bool is_plain(char c) { return is_ascii_letter(c) || (c >= '0' && c <= '9') || c == kSlot; }
 
 bool is_time_unit(std::string_view unit) {
   static constexpr std::string_view kUnits[] = {
@@ -93,7 +93,7 @@ bool is_own_unit(std::string_view text) {
 std::string_view unit_of(std::string_view behind) {
   const auto word_from = [&](std::size_t at) {
     const auto is_part = [](char c) {
-      return is_letter(c) || c == '/' || c == '_' || c == '-' ||
+      return is_ascii_letter(c) || c == '/' || c == '_' || c == '-' ||
              static_cast<unsigned char>(c) >= 0x80;
     };
     while (at < behind.size() && is_part(behind[at])) ++at;
