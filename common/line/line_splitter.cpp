@@ -151,10 +151,14 @@ void LineSplitter::flush(UnixNanos at) {
   if (!pending_.empty()) emit(pending_, Terminator::none, true, at);
 }
 
-void LineSplitter::skip_to(std::uint64_t offset, std::string_view reason, UnixNanos at) {
-  if (offset <= next_read()) return;
+void LineSplitter::end(UnixNanos at) {
   flush(at);
   glued_ = false;
+}
+
+void LineSplitter::skip_to(std::uint64_t offset, std::string_view reason, UnixNanos at) {
+  if (offset <= next_read()) return;
+  end(at);
   sink_.on_gap({start_, offset, std::string(reason), at});
   start_ = offset;
 }

@@ -40,9 +40,11 @@ class LineSplitter {
   LineSplitter& operator=(const LineSplitter&) = delete;
 
   void feed(std::string_view bytes, UnixNanos at);
-  // What is unfinished leaves, as a partial segment: also where the writer is gone, which may have
-  // died in the middle of the line.
+  // What is unfinished leaves, as a partial segment.
   void flush(UnixNanos at);
+  // … and what comes later is no part of it. Partial here too: the writer may have died in the
+  // middle of the line.
+  void end(UnixNanos at);
   // Bytes up to `offset` are missing; an offset not after next_read() is ignored.
   void skip_to(std::uint64_t offset, std::string_view reason, UnixNanos at);
 

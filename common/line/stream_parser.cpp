@@ -66,7 +66,11 @@ class Parser final : public StreamParser, private Intake::Sink {
 
   void flush(Flush why, UnixNanos observed, ParsedLines& out) override {
     const FirstLines first = begin(observed, out);
-    splitter_.flush(observed_);
+    if (why == Flush::closed) {
+      splitter_.end(observed_);
+    } else {
+      splitter_.flush(observed_);
+    }
     intake_.release(why == Flush::closed);
     date(first);
     if (why == Flush::closed) end_context();

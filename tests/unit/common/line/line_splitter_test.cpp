@@ -36,7 +36,7 @@ struct Fixture {
 TEST_CASE("Line splitter: every kind of end is a terminator with its place") {
   Fixture f;
   f.splitter.feed("a\nb\r\nc\rd", 1);
-  f.splitter.flush(1);
+  f.splitter.end(1);
 
   REQUIRE(f.out.pieces.size() == 4);
   CHECK(f.out.pieces[0].terminator == Terminator::lf);
@@ -65,6 +65,19 @@ TEST_CASE("Line splitter: a return at the end of a feed waits for the next byte"
   REQUIRE(f.out.pieces.size() == 3);
   CHECK(f.out.pieces[2].raw == "c");
   CHECK(f.splitter.next_read() == f.splitter.position());
+}
+
+TEST_CASE(
+    "Line splitter: case 24: a line whose writer is gone is unfinished, and nothing goes on") {
+  Fixture f;
+  f.splitter.feed("a\nb", 1);
+  f.splitter.end(1);
+  CHECK_FALSE(f.splitter.glued());
+  f.splitter.feed("c\n", 1);
+  REQUIRE(f.out.pieces.size() == 3);
+  CHECK(f.out.pieces[1].partial);
+  CHECK(f.out.pieces[2].raw == "c");
+  CHECK_FALSE(f.out.pieces[2].glued);
 }
 
 TEST_CASE("Line splitter: case 24: an unfinished line leaves, and its late bytes are glued to it") {
@@ -157,7 +170,7 @@ TEST_CASE("Line splitter: case 33: a few NULs are bytes of their line, anywhere 
   f.splitter.feed(text.substr(4), 1);
   f.splitter.feed("\nc\n", 1);
   f.splitter.feed(std::string(3, '\0'), 1);
-  f.splitter.flush(1);
+  f.splitter.end(1);
 
   REQUIRE(f.out.pieces.size() == 3);
   CHECK(f.out.pieces[0].raw == text);
