@@ -10,17 +10,17 @@
 
 #include "aggregator/compare/hash_descent.h"
 #include "aggregator/http/compare_views.h"
-#include "aggregator/http/one_attempt.h"
+#include "aggregator/http/ranks_fold.h"
 #include "aggregator/query/judge.h"
 #include "aggregator/store/iteration_hash.h"
 
 namespace logarithm::aggregator {
 namespace {
 
-class FirstAnswer final : public FoldAnswer {
+class FirstAnswer final : public RanksFold {
  public:
   FirstAnswer(PeerRule rule, std::size_t limit, bool attempt_stated)
-      : rule_(std::move(rule)), limit_(limit), attempt_(attempt_stated) {}
+      : RanksFold(std::move(rule), limit, attempt_stated) {}
 
   Status narrow(BlockingToken& token, JobView& view, ScanPlan& plan) override {
     if (!view_) read_axes(view, plan);
@@ -45,19 +45,6 @@ class FirstAnswer final : public FoldAnswer {
       narrow_to(plan, "iteration", {});
     }
     return {};
-  }
-
-  Result<LineSink*> open(const JobView& view, const ScanPlan&) override {
-    view_ = &view;
-    survey_ = std::make_unique<RankSurvey>(view, attempt_.attempt());
-    comparing_.reset();
-    return static_cast<LineSink*>(survey_.get());
-  }
-
-  Result<bool> finish(BlockingToken& token, JobView& view,
-                      const std::function<bool()>& time_is_up) override {
-    if (!comparing_) comparing_ = std::make_unique<Comparing>(*survey_, rule_, limit_);
-    return comparing_->step(token, view, time_is_up);
   }
 
   // Templates differed, groups do not (or a hole was filled later): the search goes on.
@@ -108,16 +95,10 @@ class FirstAnswer final : public FoldAnswer {
     return out;
   }
 
-  PeerRule rule_;
-  std::size_t limit_;
-  OneAttempt attempt_;
-  const JobView* view_ = nullptr;
   std::vector<std::pair<std::int32_t, std::set<std::string>>> axes_;
   std::int64_t from_ = kOutside;
   std::optional<HashDivergence> found_;
   int rounds_ = 0;
-  std::unique_ptr<RankSurvey> survey_;
-  std::unique_ptr<Comparing> comparing_;
 };
 
 }  // namespace

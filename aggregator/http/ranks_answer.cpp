@@ -3,31 +3,19 @@
 #include <utility>
 
 #include "aggregator/http/compare_views.h"
-#include "aggregator/http/one_attempt.h"
+#include "aggregator/http/ranks_fold.h"
 
 namespace logarithm::aggregator {
 namespace {
 
-class RanksAnswer final : public FoldAnswer {
+class RanksAnswer final : public RanksFold {
  public:
   RanksAnswer(PeerRule rule, std::size_t limit, bool attempt_stated)
-      : rule_(std::move(rule)), limit_(limit), attempt_(attempt_stated) {}
+      : RanksFold(std::move(rule), limit, attempt_stated) {}
 
   Status narrow(BlockingToken&, JobView& view, ScanPlan& plan) override {
     attempt_.choose(view, plan);
     return {};
-  }
-
-  Result<LineSink*> open(const JobView& view, const ScanPlan&) override {
-    view_ = &view;
-    survey_ = std::make_unique<RankSurvey>(view, attempt_.attempt());
-    return static_cast<LineSink*>(survey_.get());
-  }
-
-  Result<bool> finish(BlockingToken& token, JobView& view,
-                      const std::function<bool()>& time_is_up) override {
-    if (!comparing_) comparing_ = std::make_unique<Comparing>(*survey_, rule_, limit_);
-    return comparing_->step(token, view, time_is_up);
   }
 
   void write(JsonWriter& out) override {
@@ -39,14 +27,6 @@ class RanksAnswer final : public FoldAnswer {
       out.key("values_left_out").count(survey_->values_left_out());
     }
   }
-
- private:
-  PeerRule rule_;
-  std::size_t limit_;
-  OneAttempt attempt_;
-  const JobView* view_ = nullptr;
-  std::unique_ptr<RankSurvey> survey_;
-  std::unique_ptr<Comparing> comparing_;
 };
 
 }  // namespace

@@ -11,6 +11,15 @@
 namespace logarithm::aggregator {
 namespace {
 
+// `wait_status` as waitpid gives it.
+void write_exit(JsonWriter& out, std::int32_t wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    out.key("exit_signal").integer(WTERMSIG(wait_status));
+  } else {
+    out.key("exit_status").integer(WEXITSTATUS(wait_status));
+  }
+}
+
 void write_value(JsonWriter& out, const MetaValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     out.integer(*integer);
@@ -199,18 +208,6 @@ void write_stream(JsonWriter& out, const JobView& view, std::size_t stream,
   out.optional_integer("last_iteration", facts.last_iteration);
   out.end_object();
 }
-
-namespace {
-
-void write_exit(JsonWriter& out, std::int32_t wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    out.key("exit_signal").integer(WTERMSIG(wait_status));
-  } else {
-    out.key("exit_status").integer(WEXITSTATUS(wait_status));
-  }
-}
-
-}  // namespace
 
 void write_process(JsonWriter& out, const ProcessFacts& process) {
   const ProcessInfo& info = process.info;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "aggregator/http/views.h"
+
 namespace logarithm::aggregator {
 
 TEST_CASE("JsonWriter: case 90, every byte value parses back, ill-formed UTF-8 as U+FFFD") {
@@ -68,6 +70,21 @@ TEST_CASE("JsonWriter: numbers keep their value, past 2^53 as strings") {
   CHECK(back[8] == "NaN");
   CHECK(back[9] == "Infinity");
   CHECK(back[10] == "-Infinity");
+}
+
+TEST_CASE("Views: a process tells its exit as a shell would, or the signal that ended it") {
+  const auto told = [](std::int32_t wait_status) {
+    ProcessFacts process;
+    process.info.exit_status = wait_status;
+    JsonWriter out;
+    write_process(out, process);
+    return nlohmann::json::parse(out.take());
+  };
+  CHECK(told(0)["exit_status"] == 0);
+  CHECK(told(7 << 8)["exit_status"] == 7);
+  CHECK_FALSE(told(7 << 8).contains("exit_signal"));
+  CHECK(told(9)["exit_signal"] == 9);
+  CHECK_FALSE(told(9).contains("exit_status"));
 }
 
 }  // namespace logarithm::aggregator
